@@ -1,0 +1,141 @@
+# Roimeter. One file, read from first line to last.
+#
+#   make                     everything that can be built here
+#   make check               all tests            make check SAN=address,undefined  (or SAN=thread)
+#   make demo                measure the demo suite and write the report
+#   make lint                layers, cppcheck     make bench    make fuzz    make format
+#   make install PREFIX=/usr/local DESTDIR=
+#
+# Local settings go to config.mk, which is not committed.
+
+-include config.mk
+
+CC ?= gcc
+CXX ?= g++
+FC ?= gfortran
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+ifeq ($(origin FC),default)
+FC := gfortran
+endif
+PYTHON ?= /usr/bin/python3
+MPICC ?= mpicc
+MPIFC ?= mpifort
+NPM ?= npm
+PKG_CONFIG ?= pkg-config
+PREFIX ?= /usr/local
+DESTDIR ?=
+O ?= build
+
+comma := ,
+B := $(O)/$(if $(SAN),$(subst $(comma),-,$(SAN)),$(if $(DEBUG),debug,release))
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
+	-Wno-format-nonliteral -Wundef -Wpointer-arith -Wwrite-strings
+OPT := $(if $(DEBUG),-O0,-O2) -g
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+CPPFLAGS += -I. -D_FORTIFY_SOURCE=$(if $(SAN)$(DEBUG),0,2)
+CFLAGS += -std=c11 $(OPT) $(WARN) -fPIC -fvisibility=hidden $(SANFLAGS)
+LDFLAGS += $(SANFLAGS)
+
+# ---- libraries ---------------------------------------------------------------------------------
+
+PACKAGES := sqlite3 jansson libzstd libxxhash inih yaml-0.1 libpcre2-8 hwloc
+MISSING := $(foreach p,$(PACKAGES) cmocka,$(if $(shell $(PKG_CONFIG) --exists $(p) && echo y),,$(p)))
+ifneq ($(MISSING),)
+$(error missing libraries: $(MISSING). On Debian: see tools/packages, or run ./check, which installs them)
+endif
+PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) cmocka)
+PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
+CPPFLAGS += $(PKG_CFLAGS)
+LIBS := $(PKG_LIBS) -lm -lpthread -ldl
+
+.DEFAULT_GOAL := all
+.PHONY: all check demo bench lint fuzz format install clean golden FORCE
+
+# ---- parts: one list of sources each, made of the folders ----------------------------------------
+
+PARTS := lib schema core store suite timer run report
+PART_OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard $(addsuffix /*.c,$(PARTS))))
+CLI_OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard cli/*.c))
+ALL :=
+
+$(B)/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# Rewritten only when it differs: a changed flag makes every object anew.
+$(B)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(CPPFLAGS) $(CFLAGS)' | cmp -s - $@ || echo '$(CC) $(CPPFLAGS) $(CFLAGS)' > $@
+
+$(B)/parts.a: $(PART_OBJS)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(B)/roimeter: $(CLI_OBJS) $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+ALL += $(B)/roimeter
+
+# Each part that needs more than a list of sources says so in a file of its own.
+-include marker/part.mk
+-include report/part.mk
+-include examples/part.mk
+-include store/part.mk
+
+# ---- tests -----------------------------------------------------------------------------------------
+
+# A unit test is a program of its own; "/* wrap: malloc calloc */" in it asks the linker for --wrap.
+UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*.c))
+wraps = $(addprefix -Wl$(comma)--wrap=,$(shell sed -n 's|^/\* wrap: \(.*\) \*/$$|\1|p' $(1)))
+
+$(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $< $(call wraps,tests/unit/$*.c) $(B)/parts.a $(LIBS) -lcmocka
+.SECONDARY: $(UNIT:%=%.o)
+
+# A fuzz entry replays its corpus in make check; make fuzz builds it with libFuzzer.
+FUZZ := $(patsubst tests/fuzz/%.c,%,$(filter-out tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c)))
+FUZZ_REPLAY := $(FUZZ:%=$(B)/tests/fuzz/%)
+
+$(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/tests/fuzz/replay.o $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+.SECONDARY: $(FUZZ_REPLAY:%=%.o) $(B)/tests/fuzz/replay.o
+
+BENCH := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
+$(B)/bench/%: $(B)/bench/%.o $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+all: $(ALL)
+
+check: all $(UNIT) $(FUZZ_REPLAY) $(CHECK_NEEDS)
+	B=$(B) SAN='$(SAN)' CC='$(CC)' CXX='$(CXX)' FC='$(FC)' PYTHON='$(PYTHON)' tests/run-all
+
+demo: all $(DEMO_NEEDS)
+	B=$(B) examples/run-demo
+
+bench: all $(BENCH) $(BENCH_NEEDS)
+	B=$(B) bench/run-all
+
+lint:
+	tests/lint
+
+fuzz:
+	tests/fuzz/run-fuzz
+
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h' | grep -v -e '^include/')
+
+golden: all $(UNIT)
+	B=$(B) GOLDEN=write tests/run-all
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/roimeter/timers
+	install -m 755 $(B)/roimeter $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 suites/timers/*.yaml $(DESTDIR)$(PREFIX)/share/roimeter/timers/
+	$(INSTALL_MORE)
+
+clean:
+	rm -rf $(O)
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

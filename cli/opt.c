@@ -1,0 +1,146 @@
+/* getopt_long behind a table. */
+#include "cli/opt.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPTS_MAX 48
+#define OPT_CODE 1000 /* past every character */
+
+static void print_help(const struct opt_table *t)
+{
+	const char *synopsis = t->synopsis;
+	(void)printf("Usage: ");
+	while (*synopsis) {
+		size_t line = strcspn(synopsis, "\n");
+		(void)printf("%s %.*s\n", t->command, (int)line, synopsis);
+		synopsis += line;
+		if (*synopsis) {
+			(void)printf("       ");
+			synopsis++;
+		}
+	}
+	(void)printf("\n%s\n\nOptions:\n", t->about);
+	for (size_t i = 0; i < t->n; i++) {
+		char left[64];
+		(void)snprintf(left, sizeof left, "--%s%s%s", t->opts[i].name,
+			       t->opts[i].arg ? " " : "", t->opts[i].arg ? t->opts[i].arg : "");
+		(void)printf("  %-22s %s\n", left, t->opts[i].help);
+	}
+	(void)printf("  %-22s %s\n", "--help", "this page");
+	if (t->epilog)
+		(void)printf("\n%s\n", t->epilog);
+}
+
+static int list_add(struct opt_list *list, const char *text)
+{
+	const char **items = realloc(list->items, (list->n + 1) * sizeof *items);
+	if (!items)
+		return -ENOMEM;
+	list->items = items;
+	items[list->n++] = text;
+	return 0;
+}
+
+/* Cuts the argument at its commas; argv's own bytes are changed, as getopt may. */
+static int list_split(struct opt_list *list, char *text)
+{
+	int rc = 0;
+	while (!rc && text) {
+		char *next = strchr(text, ',');
+		if (next)
+			*next++ = 0;
+		if (*text)
+			rc = list_add(list, text);
+		text = next;
+	}
+	return rc;
+}
+
+static int take(const struct opt *o, char *arg, struct err *err)
+{
+	char *end = NULL;
+	switch (o->type) {
+	case OPT_FLAG:
+		*(bool *)o->into = true;
+		return 0;
+	case OPT_TEXT:
+		*(const char **)o->into = arg;
+		return 0;
+	case OPT_LIST:
+		return list_split(o->into, arg);
+	case OPT_COUNT: {
+		errno = 0;
+		long value = strtol(arg, &end, 10);
+		if (errno || end == arg || *end || value < 0)
+			return err_set(err, -EINVAL, "--%s %s: expected a whole number, 0 or more",
+				       o->name, arg);
+		*(long *)o->into = value;
+		return 0;
+	}
+	case OPT_NUMBER: {
+		double value = strtod(arg, &end);
+		if (end == arg || *end || !isfinite(value) || value <= 0)
+			return err_set(err, -EINVAL, "--%s %s: expected a number above 0", o->name, arg);
+		*(double *)o->into = value;
+		return 0;
+	}
+	}
+	return -EINVAL;
+}
+
+int opt_parse(const struct opt_table *t, int argc, char **argv, int *ret_first, struct err *err)
+{
+	struct option longs[OPTS_MAX + 2] = { 0 };
+	for (size_t i = 0; i < t->n && i < OPTS_MAX; i++)
+		longs[i] = (struct option){ t->opts[i].name,
+					    t->opts[i].type == OPT_FLAG ? no_argument : required_argument,
+					    NULL, OPT_CODE + (int)i };
+	longs[t->n] = (struct option){ "help", no_argument, NULL, 'h' };
+
+	opterr = 0;
+	optind = 0; /* glibc: start anew */
+	for (;;) {
+		int at = optind ? optind : 1;
+		int c = getopt_long(argc, argv, ":h", longs, NULL);
+		if (c == -1)
+			break;
+		if (c == 'h') {
+			print_help(t);
+			return 1;
+		}
+		if (c == ':')
+			return err_set(err, -EINVAL, "%s needs a value; see %s --help", argv[at], t->command);
+		if (c == '?' || c < OPT_CODE || c >= OPT_CODE + (int)t->n)
+			return err_set(err, -EINVAL, "there is no option %s; see %s --help", argv[at],
+				       t->command);
+		int rc = take(&t->opts[c - OPT_CODE], optarg, err);
+		if (rc)
+			return rc;
+	}
+	*ret_first = optind;
+	return 0;
+}
+
+void opt_done(const struct opt_table *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		if (t->opts[i].type != OPT_LIST)
+			continue;
+		struct opt_list *list = t->opts[i].into;
+		free(list->items);
+		*list = (struct opt_list){ 0 };
+	}
+}
+
+int opt_fail(const char *command, int rc, const struct err *err)
+{
+	(void)fprintf(stderr, "%s: %s\n", command, err->text[0] ? err->text : strerror(-rc));
+	if (rc == -ECONNREFUSED || rc == -EHOSTUNREACH || rc == -ETIMEDOUT)
+		return EXIT_UNREACHABLE;
+	return EXIT_WRONG;
+}

@@ -1,0 +1,47 @@
+/* Records as bytes, as JSON, as a CSV row. All walk the tables of schema/record.h. */
+#ifndef SCHEMA_CODEC_H
+#define SCHEMA_CODEC_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "schema/record.h"
+
+/* JSON. Keys in the order of the tables, numbers with 15 significant digits, whole numbers
+ * without a point. json_t is the caller's. */
+json_t *record_to_json(const struct record *rec);
+
+/* Strict: an unknown key, a wrong type, NaN or another schema is refused with its place
+ * ("roi.runs_s[2]: expected a number"). Fields that are absent are null. rec is initialised by
+ * this call, also when it fails. -EINVAL. */
+int record_from_json(struct record *rec, const json_t *json, struct err *err);
+
+/* Text of the JSON of any value, the same bytes for the same value; appended to b. */
+int json_text(struct buf *b, const json_t *json);
+
+/* The JSON Schema (2020-12) of the record, made from the tables. */
+json_t *record_json_schema(void);
+
+/* Bytes: the body without ops, and ops by themselves as varints (nanoseconds), since the store
+ * keeps them in two columns. Each block carries its number of fields: a reader of a longer,
+ * newer block skips the rest, of a shorter, older one finds the rest null. */
+void record_put(struct buf *b, const struct record *rec);
+void record_put_ops(struct buf *b, const struct record *rec);
+
+/* rec is initialised by this call, also when it fails. ops may be NULL: then ops stay null.
+ * -EBADMSG when the bytes are damaged; never reads past n. */
+int record_get(struct record *rec, const void *body, size_t n, const void *ops, size_t ops_n,
+	       struct err *err);
+
+/* The fixed CSV columns: one line of names, one line for a record. RFC 4180 quoting, null is
+ * an empty cell, new columns only at the end. */
+void record_csv_head(struct buf *b);
+void record_csv_row(struct buf *b, const struct record *rec);
+
+/* Is this a record that may be stored? Identity complete, status known, name characters, and so
+ * on: what the tables cannot say. -EINVAL and a sentence. */
+int record_check(const struct record *rec, struct err *err);
+
+#endif

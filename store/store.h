@@ -1,0 +1,83 @@
+/* Where records live. Speaks of runs, cells and cases; knows nothing of SQL. One store belongs
+ * to one thread; several stores may be open on one database, one of them for writing. */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/err.h"
+#include "schema/record.h"
+
+struct store;
+
+enum store_mode {
+	STORE_READ,  /* must exist */
+	STORE_WRITE, /* made and migrated when needed */
+};
+
+/* -EPROTO: a newer program made this database. -EREMOTE: it lies on a network file system, where
+ * SQLite's locks do not hold. -ENOENT, -EACCES, -ENOSPC, -EUCLEAN (not a database, or damaged). */
+int store_open(struct store **ret_store, const char *path, enum store_mode mode, struct err *err);
+void store_close(struct store *s);
+
+/* Several writes as one; without it each call is its own transaction. Durable after commit. */
+int store_begin(struct store *s, struct err *err);
+int store_commit(struct store *s, struct err *err);
+void store_rollback(struct store *s);
+
+/* Add a run and keep the grid up to date. A run id that is there with the same content: 0,
+ * nothing happens; with another content: -EEXIST. The record must pass record_check. */
+int store_add_run(struct store *s, const struct record *rec, struct err *err);
+
+/* rec is initialised by this call, also when it fails. -ENOENT. */
+int store_get_run(struct store *s, const char *run_id, struct record *rec, struct err *err);
+
+/* -ENOENT. The grid falls back to the run before. */
+int store_delete_run(struct store *s, const char *run_id, struct err *err);
+
+/* One line of a list of runs: what is in columns. Text is good until the callback returns. */
+struct run_row {
+	const char *run_id, *suite, *app, *case_, *platform, *kind, *utc, *status;
+	double wall_s, cv, min_s, max_s; /* seconds; NAN = null */
+	double samples;                  /* cleans_used */
+	double process_wall_s, busy_frac, fom;
+	double caveats; /* how many */
+};
+
+struct run_query {
+	const char *suite, *app, *case_, *platform, *status, *kind; /* NULL: any */
+	const char *since;  /* utc, inclusive; NULL: any */
+	const char *before; /* run id: only older ones (a cursor); NULL: newest first from the top */
+	uint64_t limit;     /* 0: no limit */
+};
+
+/* Newest first (by run id). A callback that answers non-zero ends the walk with that number. */
+int store_each_run(struct store *s, const struct run_query *q,
+		   int (*each)(void *arg, const struct run_row *row), void *arg, struct err *err);
+
+/* One cell of the grid: the latest ok run, or none, and what came after it. */
+struct cell {
+	const char *suite, *app, *case_, *platform;
+	struct run_row ok;   /* the latest ok run; run_id NULL if there never was one */
+	struct run_row last; /* the latest run of any status; run_id NULL: declared, never run */
+	uint64_t runs;       /* stored for this cell */
+};
+
+/* Ordered by suite, app, case, platform (bytes). NULL: any. Never scans the runs. */
+int store_each_cell(struct store *s, const char *suite, const char *app,
+		    int (*each)(void *arg, const struct cell *cell), void *arg, struct err *err);
+
+/* Declared inputs, so that the grid can show what was never measured. Replaces what was declared
+ * for this suite. */
+struct declared_case {
+	const char *app, *case_;
+	const char *title; /* or NULL */
+};
+int store_declare(struct store *s, const char *suite, const struct declared_case *cases, size_t n,
+		  struct err *err);
+int store_each_declared(struct store *s, const char *suite,
+			int (*each)(void *arg, const char *suite, const struct declared_case *c),
+			void *arg, struct err *err);
+
+#endif
