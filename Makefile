@@ -109,7 +109,8 @@ $(B)/bench/%: $(B)/bench/%.o $(B)/parts.a
 all: $(ALL)
 
 check: all $(UNIT) $(FUZZ_REPLAY) $(CHECK_NEEDS)
-	B=$(B) SAN='$(SAN)' CC='$(CC)' CXX='$(CXX)' FC='$(FC)' PYTHON='$(PYTHON)' tests/run-all
+	B=$(B) SAN='$(SAN)' CC='$(CC)' CXX='$(CXX)' FC='$(FC)' PYTHON='$(PYTHON)' \
+		TESTS='$(TESTS)' ONLY='$(ONLY)' tests/run-all
 
 demo: all $(DEMO_NEEDS)
 	B=$(B) examples/run-demo
