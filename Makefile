@@ -35,9 +35,9 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -W
 	-Wno-format-nonliteral -Wundef -Wpointer-arith -Wwrite-strings
 OPT := $(if $(DEBUG),-O0,-O2) -g
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-CPPFLAGS += -I. -D_FORTIFY_SOURCE=$(if $(SAN)$(DEBUG),0,2)
-CFLAGS += -std=c11 $(OPT) $(WARN) -fPIC -fvisibility=hidden $(SANFLAGS)
-LDFLAGS += $(SANFLAGS)
+override CPPFLAGS += -I. -D_FORTIFY_SOURCE=$(if $(SAN)$(DEBUG),0,2)
+override CFLAGS += -std=c11 $(OPT) $(WARN) -fPIC -fvisibility=hidden $(SANFLAGS)
+override LDFLAGS += $(SANFLAGS)
 
 # ---- libraries ---------------------------------------------------------------------------------
 
@@ -48,7 +48,7 @@ $(error missing libraries: $(MISSING). On Debian: see tools/packages, or run ./c
 endif
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) cmocka)
 PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
-CPPFLAGS += $(PKG_CFLAGS)
+override CPPFLAGS += $(PKG_CFLAGS)
 LIBS := $(PKG_LIBS) -lm -lpthread -ldl
 
 .DEFAULT_GOAL := all
