@@ -1,4 +1,5 @@
 /* The database of a command: the one that was named, or the user's own. */
+#define _GNU_SOURCE
 #include "cli/db.h"
 
 #include <errno.h>

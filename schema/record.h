@@ -40,7 +40,9 @@
 	F(txt, cwd, "", "folder the command starts in")                                      \
 	F(txt, exe_hash, "", "XXH3-128 of the executable at the time of measurement")        \
 	F(txt, input_hash, "", "XXH3-128 over command, declared environment and input files") \
-	F(txts, files, "", "declared input files with their hashes")
+	F(txts, files, "", "declared input files with their hashes")                         \
+	F(num, devices, "1", "accelerators asked for")                                       \
+	F(txts, params, "", "NAME=value, as another system describes the input")
 
 #define ROI_FIELDS(F, B, L)                                                                   \
 	F(num, wall_s, "s", "median over runs_s")                                             \
