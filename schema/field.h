@@ -60,6 +60,10 @@ struct block {
 #define FTYPE_nums FIELD_NUMS
 #define FTYPE_txts FIELD_TXTS
 
+/* The name that JSON, CSV and tables show: without a closing "_". Returns text. */
+#define FIELD_LABEL_BYTES 48
+const char *field_label(const struct field *f, char text[FIELD_LABEL_BYTES]);
+
 /* The three columns as members of a struct. A list is a pointer and a number. */
 #define MEMBER_F(type, name, unit, meaning) CTYPE_##type name;
 #define MEMBER_B(block, name, meaning) struct block name;

@@ -405,6 +405,10 @@ void record_done(struct record *rec);
 /* Set every field of a block to null: NAN, NULL, UNKNOWN, no list. */
 void block_clear(const struct block *block, void *at);
 
+/* A copy in the record's arena for a text field: bytes that are not UTF-8 become U+FFFD, NULs
+ * too. NULL when out of memory, or text is NULL. */
+char *record_text(struct record *rec, const char *text, size_t bytes);
+
 /* Append, in the record's arena; text is copied. -ENOMEM when out of memory. */
 int record_caveat(struct record *rec, const char *code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -1,0 +1,262 @@
+/* The tables that describe the record, made from the lists of schema/record.h, and a record's
+ * beginning and end. */
+#include "schema/record.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/num.h"
+#include "schema/utf8.h"
+#include "schema/walk.h"
+
+#define DECLARE_BLOCK(block, FIELDS) static const struct block block##_block;
+RECORD_BLOCKS(DECLARE_BLOCK)
+
+/* SELF is the struct whose list is being walked: a list does not know its own struct. */
+#define ROW_F(type, name, unit, meaning) \
+	{ #name, FTYPE_##type, offsetof(struct SELF, name), unit, meaning, NULL },
+#define ROW_B(kind, name, meaning) \
+	{ #name, FIELD_BLOCK, offsetof(struct SELF, name), "", meaning, &kind##_block },
+#define ROW_L(kind, name, meaning) \
+	{ #name, FIELD_LIST, offsetof(struct SELF, name), "", meaning, &kind##_block },
+#define TABLE(kind, FIELDS) \
+	static const struct field kind##_fields[] = { FIELDS(ROW_F, ROW_B, ROW_L) };
+
+#define SELF measurement
+TABLE(measurement, MEASUREMENT_FIELDS)
+#undef SELF
+#define SELF inputs
+TABLE(inputs, INPUTS_FIELDS)
+#undef SELF
+#define SELF roi
+TABLE(roi, ROI_FIELDS)
+#undef SELF
+#define SELF phase
+TABLE(phase, PHASE_FIELDS)
+#undef SELF
+#define SELF per_device
+TABLE(per_device, PER_DEVICE_FIELDS)
+#undef SELF
+#define SELF device
+TABLE(device, DEVICE_FIELDS)
+#undef SELF
+#define SELF runtime_api
+TABLE(runtime_api, RUNTIME_API_FIELDS)
+#undef SELF
+#define SELF op
+TABLE(op, OP_FIELDS)
+#undef SELF
+#define SELF io
+TABLE(io, IO_FIELDS)
+#undef SELF
+#define SELF gap
+TABLE(gap, GAP_FIELDS)
+#undef SELF
+#define SELF whole_process
+TABLE(whole_process, WHOLE_PROCESS_FIELDS)
+#undef SELF
+#define SELF context
+TABLE(context, CONTEXT_FIELDS)
+#undef SELF
+#define SELF fom
+TABLE(fom, FOM_FIELDS)
+#undef SELF
+#define SELF own_timer
+TABLE(own_timer, OWN_TIMER_FIELDS)
+#undef SELF
+#define SELF launcher
+TABLE(launcher, LAUNCHER_FIELDS)
+#undef SELF
+#define SELF placement
+TABLE(placement, PLACEMENT_FIELDS)
+#undef SELF
+#define SELF platform_info
+TABLE(platform_info, PLATFORM_INFO_FIELDS)
+#undef SELF
+#define SELF provenance
+TABLE(provenance, PROVENANCE_FIELDS)
+#undef SELF
+#define SELF observer
+TABLE(observer, OBSERVER_FIELDS)
+#undef SELF
+#define SELF execution
+TABLE(execution, EXECUTION_FIELDS)
+#undef SELF
+#define SELF rank
+TABLE(rank, RANK_FIELDS)
+#undef SELF
+#define SELF caveat
+TABLE(caveat, CAVEAT_FIELDS)
+#undef SELF
+#define SELF null_reason
+TABLE(null_reason, NULL_FIELDS)
+#undef SELF
+#define SELF record_body
+TABLE(record_body, RECORD_FIELDS)
+#undef SELF
+
+#define DEFINE_BLOCK(kind, FIELDS)                                        \
+	static const struct block kind##_block = {                        \
+		.name = #kind,                                            \
+		.size = sizeof(struct kind),                              \
+		.fields = kind##_fields,                                  \
+		.count = sizeof kind##_fields / sizeof kind##_fields[0],  \
+	};
+RECORD_BLOCKS(DEFINE_BLOCK)
+
+const struct block record_block = {
+	.name = "record",
+	.size = sizeof(struct record_body),
+	.fields = record_body_fields,
+	.count = sizeof record_body_fields / sizeof record_body_fields[0],
+};
+
+const char *field_label(const struct field *f, char text[FIELD_LABEL_BYTES])
+{
+	size_t n = strlen(f->name);
+	if (n && f->name[n - 1] == '_')
+		n--;
+	assert(n < FIELD_LABEL_BYTES);
+	memcpy(text, f->name, n);
+	text[n] = 0;
+	return text;
+}
+
+static bool block_is_null(const struct block *block, const void *at)
+{
+	for (size_t i = 0; i < block->count; i++)
+		if (!field_is_null(&block->fields[i], at))
+			return false;
+	return true;
+}
+
+bool field_is_null(const struct field *f, const void *block)
+{
+	const void *at = field_at(f, block);
+	switch (f->type) {
+	case FIELD_NUM:
+		return !known(num_at(f, block));
+	case FIELD_TXT:
+		return !txt_at(f, block);
+	case FIELD_TER:
+		return ter_at(f, block) == UNKNOWN;
+	case FIELD_NUMS:
+		return !((const struct nums *)at)->items;
+	case FIELD_TXTS:
+		return !((const struct txts *)at)->items;
+	case FIELD_BLOCK:
+		return block_is_null(f->block, at);
+	case FIELD_LIST:
+		return !list_get(at).items;
+	}
+	return true;
+}
+
+void block_clear(const struct block *block, void *at)
+{
+	for (size_t i = 0; i < block->count; i++) {
+		const struct field *f = &block->fields[i];
+		void *to = field_in(f, at);
+		switch (f->type) {
+		case FIELD_NUM:
+			*(double *)to = (double)NAN;
+			break;
+		case FIELD_TXT:
+			*(const char **)to = NULL;
+			break;
+		case FIELD_TER:
+			*(signed char *)to = UNKNOWN;
+			break;
+		case FIELD_NUMS:
+			*(struct nums *)to = (struct nums){ 0 };
+			break;
+		case FIELD_TXTS:
+			*(struct txts *)to = (struct txts){ 0 };
+			break;
+		case FIELD_BLOCK:
+			block_clear(f->block, to);
+			break;
+		case FIELD_LIST:
+			list_set(to, (struct list){ 0 });
+			break;
+		}
+	}
+}
+
+void record_init(struct record *rec)
+{
+	*rec = (struct record){ 0 };
+	block_clear(&record_block, &rec->body);
+	rec->body.schema = RECORD_SCHEMA;
+}
+
+void record_done(struct record *rec)
+{
+	arena_free(&rec->arena);
+	record_init(rec);
+}
+
+char *record_text(struct record *rec, const char *text, size_t bytes)
+{
+	if (!text)
+		return NULL;
+	size_t n = utf8_clean(NULL, text, bytes);
+	char *copy = arena_alloc(&rec->arena, n + 1);
+	if (copy)
+		(void)utf8_clean(copy, text, bytes);
+	return copy;
+}
+
+/* Lists grow by doubling: the room is the next power of two, so it need not be kept. */
+static void *append(struct record *rec, void *items, size_t n, size_t item_bytes)
+{
+	bool full = !items || n < 8 ? !items : (n & (n - 1)) == 0;
+	if (!full)
+		return items;
+	size_t room = n < 8 ? 8 : 2 * n;
+	void *grown = arena_array(&rec->arena, room, item_bytes);
+	if (grown && n)
+		memcpy(grown, items, n * item_bytes);
+	return grown;
+}
+
+int record_caveat(struct record *rec, const char *code, const char *format, ...)
+{
+	char text[2048];
+	va_list args;
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+
+	struct record_body *b = &rec->body;
+	struct caveat *items = append(rec, b->caveats.items, b->caveats.n, sizeof *items);
+	if (!items)
+		return -ENOMEM;
+	b->caveats.items = items;
+	struct caveat *c = &items[b->caveats.n];
+	c->code = record_text(rec, code, strlen(code));
+	c->text = record_text(rec, text, strlen(text));
+	if (!c->code || !c->text)
+		return -ENOMEM;
+	b->caveats.n++;
+	return 0;
+}
+
+int record_null(struct record *rec, const char *field, const char *why)
+{
+	struct record_body *b = &rec->body;
+	struct null_reason *items = append(rec, b->nulls.items, b->nulls.n, sizeof *items);
+	if (!items)
+		return -ENOMEM;
+	b->nulls.items = items;
+	struct null_reason *r = &items[b->nulls.n];
+	r->field = record_text(rec, field, strlen(field));
+	r->why = record_text(rec, why, strlen(why));
+	if (!r->field || !r->why)
+		return -ENOMEM;
+	b->nulls.n++;
+	return 0;
+}
