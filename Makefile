@@ -43,7 +43,7 @@ override LDFLAGS += $(SANFLAGS)
 
 PACKAGES := sqlite3 jansson libzstd libxxhash inih yaml-0.1 libpcre2-8 hwloc
 MISSING := $(foreach p,$(PACKAGES) cmocka,$(if $(shell $(PKG_CONFIG) --exists $(p) && echo y),,$(p)))
-ifneq ($(MISSING),)
+ifneq ($(strip $(MISSING)),)
 $(error missing libraries: $(MISSING). On Debian: see tools/packages, or run ./check, which installs them)
 endif
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) cmocka)

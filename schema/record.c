@@ -12,9 +12,6 @@
 #include "schema/utf8.h"
 #include "schema/walk.h"
 
-#define DECLARE_BLOCK(block, FIELDS) static const struct block block##_block;
-RECORD_BLOCKS(DECLARE_BLOCK)
-
 /* SELF is the struct whose list is being walked: a list does not know its own struct. */
 #define ROW_F(type, name, unit, meaning) \
 	{ #name, FTYPE_##type, offsetof(struct SELF, name), unit, meaning, NULL },
@@ -99,20 +96,13 @@ TABLE(record_body, RECORD_FIELDS)
 #undef SELF
 
 #define DEFINE_BLOCK(kind, FIELDS)                                        \
-	static const struct block kind##_block = {                        \
+	const struct block kind##_block = {                               \
 		.name = #kind,                                            \
 		.size = sizeof(struct kind),                              \
 		.fields = kind##_fields,                                  \
 		.count = sizeof kind##_fields / sizeof kind##_fields[0],  \
 	};
 RECORD_BLOCKS(DEFINE_BLOCK)
-
-const struct block record_block = {
-	.name = "record",
-	.size = sizeof(struct record_body),
-	.fields = record_body_fields,
-	.count = sizeof record_body_fields / sizeof record_body_fields[0],
-};
 
 const char *field_label(const struct field *f, char text[FIELD_LABEL_BYTES])
 {

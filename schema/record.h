@@ -396,7 +396,10 @@ struct record {
 	struct record_body body;
 };
 
-extern const struct block record_block; /* describes struct record_body */
+/* What describes each struct: measurement_block, roi_block, ... */
+#define DECLARE_BLOCK(kind, FIELDS) extern const struct block kind##_block;
+RECORD_BLOCKS(DECLARE_BLOCK)
+#define record_block record_body_block
 
 /* Everything null, schema set. */
 void record_init(struct record *rec);
