@@ -44,7 +44,8 @@ struct roi_log {
 	bool argv_cut;
 	const char *clock; /* tsc, monotonic */
 
-	struct roi_entry *entries; /* finished ones that were kept, in order of their end */
+	/* Finished ones that were kept, and excludes: each in order of their end. */
+	struct roi_entry *entries;
 	size_t n_entries;
 	struct roi_exclude *excludes;
 	size_t n_excludes;
@@ -56,9 +57,9 @@ struct roi_log {
 	uint64_t folded_largest_thread_ns;     /* net of the thread with most folded time */
 	uint32_t folded_threads;               /* threads that folded */
 
-	uint64_t begun;             /* outermost BEGINs, finished or not */
+	uint64_t begun;             /* outermost BEGINs, finished or not, less lost_ends */
 	uint64_t open;              /* begun and never ended */
-	uint64_t lost_ends;         /* a BEGIN stands where an END had to be */
+	uint64_t lost_ends;         /* a BEGIN stands where an END had to be: neither entry nor time */
 	uint64_t overflow;          /* entries lost: no room */
 	const char *overflow_cause; /* sentence, or NULL */
 	uint64_t unmatched_end;
@@ -82,12 +83,16 @@ struct roi_log {
 	const char *damage;    /* sentence when a part of the file could not be used, or NULL */
 };
 
-/* Logs of one or more processes. */
+/* Logs of one or more processes. All-zero is a valid empty list. */
 struct roi_logs {
 	struct arena arena;
 	struct roi_log **items;
-	size_t n;
+	size_t n, cap; /* cap: room in items */
 };
+
+/* A new log at the end of the list, its file name copied, every time ROI_UNKNOWN and every real
+ * number NAN. NULL when out of memory. Readers that fail set logs->n back to what it was. */
+struct roi_log *roilogs_add(struct roi_logs *logs, const char *file);
 
 /* Add the processes that stand in these bytes; the format is known by its first bytes. Foreign
  * text may hold several processes one after the other. A file that is cut is read as far as it
