@@ -11,7 +11,7 @@
 
 /* JSON. Keys in the order of the tables, numbers with 15 significant digits, whole numbers
  * without a point. json_t is the caller's. */
-json_t *record_to_json(const struct record *rec);
+json_t *record_to_json(const struct record *rec); /* NULL: out of memory */
 
 /* Strict: an unknown key, a wrong type, NaN or another schema is refused with its place
  * ("roi.runs_s[2]: expected a number"). Fields that are absent are null. rec is initialised by
@@ -20,6 +20,10 @@ int record_from_json(struct record *rec, const json_t *json, struct err *err);
 
 /* Text of the JSON of any value, the same bytes for the same value; appended to b. */
 int json_text(struct buf *b, const json_t *json);
+
+/* Read JSON that somebody else wrote. Refused: doubled keys, text after the value, more than
+ * 256 MiB, nesting deeper than 64. The sentence begins with "name:line:column". -EINVAL. */
+int json_parse(json_t **ret, const void *bytes, size_t n, const char *name, struct err *err);
 
 /* The JSON Schema (2020-12) of the record, made from the tables. */
 json_t *record_json_schema(void);
@@ -39,6 +43,9 @@ int record_get(struct record *rec, const void *body, size_t n, const void *ops, 
  * an empty cell, new columns only at the end. */
 void record_csv_head(struct buf *b);
 void record_csv_row(struct buf *b, const struct record *rec);
+
+/* The words of fields that know only a few; each list ends with NULL. */
+extern const char *const record_statuses[], *const record_kinds[], *const record_null_whys[];
 
 /* Is this a record that may be stored? Identity complete, status known, name characters, and so
  * on: what the tables cannot say. -EINVAL and a sentence. */
