@@ -1,0 +1,99 @@
+/* cli/opt: one table parses and prints. The command line's objects are not in parts.a, so the
+ * source is taken in here. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "cli/opt.c"
+
+static bool flag;
+static const char *text;
+static long count;
+static double number;
+static struct opt_list list;
+
+static const struct opt opts[] = {
+	{ "flag", OPT_FLAG, &flag, NULL, "a flag" },
+	{ "text", OPT_TEXT, &text, "TEXT", "a text" },
+	{ "count", OPT_COUNT, &count, "N", "a count" },
+	{ "number", OPT_NUMBER, &number, "S", "a number" },
+	{ "list", OPT_LIST, &list, "A,B", "a list" },
+};
+static const struct opt_table table = { "t", "[OPTIONS]", "About.", opts, 5, NULL };
+
+static int parse(int *first, struct err *err, int argc, ...)
+{
+	static char words[16][64];
+	char *argv[17] = { 0 };
+	va_list args;
+	va_start(args, argc);
+	(void)snprintf(words[0], sizeof words[0], "t");
+	argv[0] = words[0];
+	for (int i = 1; i <= argc; i++) {
+		(void)snprintf(words[i], sizeof words[i], "%s", va_arg(args, const char *));
+		argv[i] = words[i];
+	}
+	va_end(args);
+	err->text[0] = 0;
+	return opt_parse(&table, argc + 1, argv, first, err);
+}
+
+static void options_are_taken_and_the_rest_is_left(void **state)
+{
+	(void)state;
+	int first = 0;
+	struct err err;
+	assert_int_equal(parse(&first, &err, 9, "--flag", "--text=x", "--count", "3", "--number", "1.5",
+			       "--list", "a,b", "rest"), 0);
+	assert_true(flag);
+	assert_string_equal(text, "x");
+	assert_int_equal(count, 3);
+	assert_true(number == 1.5);
+	assert_int_equal(list.n, 2);
+	assert_string_equal(list.items[1], "b");
+	assert_int_equal(first, 9);
+	opt_done(&table);
+}
+
+static void what_stands_after_two_dashes_is_not_an_option(void **state)
+{
+	(void)state;
+	int first = 0;
+	struct err err;
+	flag = false;
+	assert_int_equal(parse(&first, &err, 3, "--", "cmd", "--flag"), 0);
+	assert_false(flag);
+	assert_int_equal(first, 2);
+}
+
+static void wrong_calls_name_the_option(void **state)
+{
+	(void)state;
+	int first;
+	struct err err;
+	assert_int_equal(parse(&first, &err, 1, "--nothing"), -EINVAL);
+	assert_non_null(strstr(err.text, "--nothing"));
+	assert_int_equal(parse(&first, &err, 1, "-x"), -EINVAL);
+	assert_non_null(strstr(err.text, "-x"));
+	assert_int_equal(parse(&first, &err, 1, "--text"), -EINVAL);
+	assert_non_null(strstr(err.text, "--text"));
+	assert_int_equal(parse(&first, &err, 2, "--count", "-1"), -EINVAL);
+	assert_int_equal(parse(&first, &err, 2, "--count", "3x"), -EINVAL);
+	assert_int_equal(parse(&first, &err, 2, "--number", "nan"), -EINVAL);
+	assert_int_equal(parse(&first, &err, 2, "--number", "0"), -EINVAL);
+	assert_int_equal(parse(&first, &err, 1, "--flag=1"), -EINVAL);
+	assert_non_null(strstr(err.text, "--flag"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(options_are_taken_and_the_rest_is_left),
+		cmocka_unit_test(what_stands_after_two_dashes_is_not_an_option),
+		cmocka_unit_test(wrong_calls_name_the_option),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
