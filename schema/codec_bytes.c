@@ -148,26 +148,23 @@ static const char *get_txt(struct reader *r)
 	return text;
 }
 
-/* The number of items, and whether there is a list at all. */
-static bool get_count(struct reader *r, size_t min_bytes, size_t *ret_n)
+/* The number of items, and whether there is a list at all. Each item has a byte at least: a
+ * count that the bytes cannot hold is bad before memory is asked for. */
+static bool get_count(struct reader *r, size_t *ret_n)
 {
-	const unsigned char *before = r->in.at;
 	uint64_t n = wire_varint(&r->in);
-	if (!n)
+	if (n && n - 1 > (size_t)(r->in.end - r->in.at))
+		r->in.bad = true;
+	if (!n || r->in.bad)
 		return false;
-	if (n == 1) {
-		*ret_n = 0;
-		return !r->in.bad;
-	}
-	r->in.at = before;
-	*ret_n = wire_count(&r->in, min_bytes) - 1;
-	return !r->in.bad;
+	*ret_n = (size_t)(n - 1);
+	return true;
 }
 
 static void get_nums(struct reader *r, struct nums *to)
 {
 	size_t n;
-	if (!get_count(r, 1, &n))
+	if (!get_count(r, &n))
 		return;
 	double *p = items(r, n, sizeof *p);
 	for (size_t i = 0; p && i < n; i++)
@@ -178,7 +175,7 @@ static void get_nums(struct reader *r, struct nums *to)
 static void get_txts(struct reader *r, struct txts *to)
 {
 	size_t n;
-	if (!get_count(r, 1, &n))
+	if (!get_count(r, &n))
 		return;
 	const char **p = items(r, n, sizeof *p);
 	for (size_t i = 0; p && i < n; i++)
@@ -189,7 +186,7 @@ static void get_txts(struct reader *r, struct txts *to)
 static void get_list(struct reader *r, const struct block *block, void *to)
 {
 	size_t n;
-	if (!get_count(r, 1, &n))
+	if (!get_count(r, &n))
 		return;
 	struct list l = { .items = items(r, n, block->size), .n = n };
 	if (!l.items)

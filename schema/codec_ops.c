@@ -156,7 +156,7 @@ struct reader {
 
 static const char *new_text(struct reader *r)
 {
-	size_t n = wire_count(&r->in, 1);
+	size_t n = wire_count(&r->in);
 	const char *bytes = wire_bytes(&r->in, n);
 	if (!bytes || !utf8_valid(bytes, n)) {
 		r->in.bad = true;
@@ -224,9 +224,9 @@ static void compute(struct reader *r, struct op *ops, size_t n)
 
 static void get_columns(struct reader *r, struct op *ops, size_t n)
 {
-	size_t columns = wire_count(&r->in, 1);
+	size_t columns = wire_count(&r->in);
 	for (size_t c = 0; c < columns && !r->in.bad; c++) {
-		size_t length = wire_count(&r->in, 1);
+		size_t length = wire_count(&r->in);
 		const unsigned char *begin = (const unsigned char *)wire_bytes(&r->in, length);
 		if (!begin || c >= op_block.count)
 			continue; /* of a newer program */

@@ -85,8 +85,12 @@ void wire_put_num(struct wire_out *w, double x)
 		put_varint(w, zigzag((int64_t)ns));
 		return;
 	}
+	double rounded = num15(x);
+	if (rounded != x) {
+		wire_put_num(w, rounded); /* may be whole now */
+		return;
+	}
 	uint64_t bits;
-	x = num15(x);
 	memcpy(&bits, &x, sizeof bits);
 	w->window[w->n++] = NUM_RAW;
 	for (int i = 0; i < 8; i++)
@@ -128,10 +132,10 @@ const char *wire_bytes(struct wire_in *r, size_t n)
 	return p;
 }
 
-size_t wire_count(struct wire_in *r, size_t min_bytes)
+size_t wire_count(struct wire_in *r)
 {
 	uint64_t n = wire_varint(r);
-	if (r->bad || n > (size_t)(r->end - r->at) / min_bytes) {
+	if (r->bad || n > (size_t)(r->end - r->at)) {
 		r->bad = true;
 		return 0;
 	}

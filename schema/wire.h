@@ -40,8 +40,8 @@ uint64_t wire_varint(struct wire_in *r);
 double wire_num(struct wire_in *r, bool *ret_computed); /* ret_computed NULL: not allowed here */
 const char *wire_bytes(struct wire_in *r, size_t n);    /* borrowed; NULL when bad */
 
-/* A number of items that follow, each at least min_bytes long: a count that the bytes cannot
- * hold is bad before memory is asked for. */
-size_t wire_count(struct wire_in *r, size_t min_bytes);
+/* A number of bytes that follow, or of items of at least a byte each: bad when so many are not
+ * there. */
+size_t wire_count(struct wire_in *r);
 
 #endif
