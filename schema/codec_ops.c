@@ -100,7 +100,8 @@ static void put_column(struct wire_out *w, struct interned *t, const struct fiel
 			continue;
 		}
 		double x = num_at(f, &ops[i]);
-		if (known(x) && num15(x) == computed(f->offset, &ops[i], sum))
+		double y = computed(f->offset, &ops[i], sum);
+		if (known(x) && num15(x) == y && !signbit(x) == !signbit(y))
 			wire_put_byte(w, NUM_COMPUTED);
 		else
 			wire_put_num(w, x);
