@@ -1,0 +1,164 @@
+/* roimeter export: stored runs as JSON lines or CSV, oldest first. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+#include "cli/db.h"
+#include "cli/opt.h"
+#include "cli/query.h"
+#include "schema/codec.h"
+
+#define ID_BYTES 40
+
+/* The store lists newest first; an export is read from its beginning, so ids are kept and turned
+ * around. */
+struct ids {
+	char (*items)[ID_BYTES];
+	size_t n, cap;
+};
+
+static int keep(void *arg, const struct run_row *row)
+{
+	struct ids *ids = arg;
+	if (ids->n == ids->cap) {
+		size_t cap = ids->cap ? 2 * ids->cap : 256;
+		char(*items)[ID_BYTES] = realloc(ids->items, cap * sizeof *items);
+		if (!items)
+			return -ENOMEM;
+		ids->items = items;
+		ids->cap = cap;
+	}
+	(void)snprintf(ids->items[ids->n++], ID_BYTES, "%s", row->run_id);
+	return 0;
+}
+
+static int put(struct store *s, const char *run_id, enum format format, FILE *out, struct err *err)
+{
+	struct record rec;
+	struct buf b = { 0 };
+	int rc = store_get_run(s, run_id, &rec, err);
+	if (!rc && format == FORMAT_CSV) {
+		record_csv_row(&b, &rec);
+	} else if (!rc) {
+		json_t *json = record_to_json(&rec);
+		rc = json ? json_text(&b, json) : -ENOMEM;
+		json_decref(json);
+		buf_puts(&b, "\n");
+	}
+	record_done(&rec);
+	if (!rc && b.failed)
+		rc = -ENOMEM;
+	if (rc == -ENOMEM)
+		rc = err_set(err, rc, "out of memory");
+	if (!rc && fwrite(b.data, 1, b.len, out) != b.len)
+		rc = err_set(err, -errno, "write: %s", strerror(errno));
+	buf_done(&b);
+	return rc;
+}
+
+static int write_all(struct store *s, const struct ids *ids, enum format format, FILE *out,
+		     struct err *err)
+{
+	struct buf head = { 0 };
+	int rc = 0;
+	if (format == FORMAT_CSV)
+		record_csv_head(&head);
+	if (head.len && fwrite(head.data, 1, head.len, out) != head.len)
+		rc = err_set(err, -errno, "write: %s", strerror(errno));
+	buf_done(&head);
+	for (size_t i = ids->n; i > 0 && !rc; i--)
+		rc = put(s, ids->items[i - 1], format, out, err);
+	if (!rc && fflush(out))
+		rc = err_set(err, -errno, "write: %s", strerror(errno));
+	return rc;
+}
+
+/* The file is there whole, or as it was before. */
+static int write_file(struct store *s, const struct ids *ids, enum format format, const char *path,
+		      struct err *err)
+{
+	char *temporary = NULL;
+	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	int fd = mkostemp(temporary, O_CLOEXEC), rc = 0;
+	FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (!out) {
+		rc = err_set(err, -errno, "create %s: %s", temporary, strerror(errno));
+		if (fd >= 0)
+			(void)close(fd);
+		free(temporary);
+		return rc;
+	}
+	mode_t mask = umask(0); /* mkostemp gives 0600; an export is an ordinary file */
+	(void)umask(mask);
+	(void)fchmod(fd, 0666 & ~mask);
+	rc = write_all(s, ids, format, out, err);
+	if (!rc && fsync(fd))
+		rc = err_set(err, -errno, "sync %s: %s", temporary, strerror(errno));
+	if (fclose(out) && !rc)
+		rc = err_set(err, -errno, "write %s: %s", temporary, strerror(errno));
+	if (!rc && rename(temporary, path))
+		rc = err_set(err, -errno, "rename %s to %s: %s", temporary, path, strerror(errno));
+	if (rc)
+		(void)unlink(temporary);
+	free(temporary);
+	return rc;
+}
+
+int cmd_export(int argc, char **argv)
+{
+	struct run_query q = { 0 };
+	const char *db = NULL, *format_text = NULL, *path = NULL;
+	const struct opt opts[] = {
+		{ "suite", OPT_TEXT, &q.suite, "NAME", "only runs of this suite" },
+		{ "app", OPT_TEXT, &q.app, "NAME", "only runs of this application" },
+		{ "case", OPT_TEXT, &q.case_, "NAME", "only runs of cases of this name" },
+		{ "platform", OPT_TEXT, &q.platform, "ID", "only runs on this platform" },
+		{ "status", OPT_TEXT, &q.status, "STATUS", "only runs with this status (ok, clean_failed, ...)" },
+		{ "since", OPT_TEXT, &q.since, "UTC", "not before, as 2026-09-29 or 2026-09-29T04:52:01Z" },
+		{ "format", OPT_TEXT, &format_text, "FORMAT", "json: one record a line (default), or csv" },
+		{ "out", OPT_TEXT, &path, "FILE", "write here instead of to standard output" },
+		{ "db", OPT_TEXT, &db, "FILE", "database (default: the one in your data folder)" },
+	};
+	const struct opt_table t = {
+		.command = "roimeter export",
+		.synopsis = "[OPTIONS]",
+		.about = "Writes stored runs, oldest first. JSON lines hold all of each record; \"roimeter import\n"
+			 "roimeter FILE\" takes them back, and exports the same bytes again.",
+		.opts = opts,
+		.n = sizeof opts / sizeof *opts,
+		.epilog = "Examples:\n  roimeter export --suite demo --out demo.jsonl\n"
+			  "  roimeter export --format csv --app heat > heat.csv",
+	};
+	struct err err = { 0 };
+	enum format format = FORMAT_JSON;
+	struct store *s = NULL;
+	struct ids ids = { 0 };
+	int first, rc = opt_parse(&t, argc, argv, &first, &err);
+	if (rc == 1)
+		return EXIT_GOOD;
+	if (!rc && first < argc)
+		rc = err_set(&err, -EINVAL, "unexpected \"%s\"; see roimeter export --help", argv[first]);
+	if (!rc)
+		rc = cli_format(format_text, &format, &err);
+	if (!rc && format == FORMAT_TEXT)
+		rc = err_set(&err, -EINVAL, "--format text: an export is json or csv; to read runs, see "
+					    "\"roimeter runs\" and \"roimeter show\"");
+	if (!rc)
+		rc = cli_check_query(&q, &err);
+	if (!rc)
+		rc = cli_open_store(&s, db, STORE_READ, &err);
+	if (!rc)
+		rc = store_each_run(s, &q, keep, &ids, &err);
+	if (!rc)
+		rc = path ? write_file(s, &ids, format, path, &err)
+			  : write_all(s, &ids, format, stdout, &err);
+	store_close(s);
+	free(ids.items);
+	return rc ? opt_fail(t.command, rc, &err) : EXIT_GOOD;
+}
