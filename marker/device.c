@@ -1,0 +1,103 @@
+/* The device: wait for it (only through libraries that the program has loaded already), and
+ * ranges for its profiler. */
+#define _GNU_SOURCE
+#include "marker/guest.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+
+/* Weak, as in a static program there is no dlopen, and nothing to find by it. */
+static void *open_library(const char *, int) __attribute__((weakref("dlopen")));
+static void *find_symbol(void *, const char *) __attribute__((weakref("dlsym")));
+
+uint32_t ranges_wanted;
+
+typedef int (*sync_call)(void);
+
+static void *symbol_of(const char *const *libraries, int mode, const char *name)
+{
+	if (!open_library || !find_symbol)
+		return NULL;
+	for (; *libraries; libraries++) {
+		void *library = open_library(*libraries, RTLD_NOW | RTLD_LOCAL | mode);
+		void *symbol = library ? find_symbol(library, name) : NULL;
+		if (symbol)
+			return symbol;
+	}
+	return NULL;
+}
+
+void device_sync(void)
+{
+	static const char *const cuda[] = { "libcuda.so.1", NULL };
+	static const char *const hip[] = { "libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6",
+					   "libamdhip64.so.5", NULL };
+	static void *found; /* what it was the last time; a library that is in use stays */
+	struct guest *g = GET_ACQUIRE(guest);
+	if (!g)
+		return;
+	if (g->other) {
+		g->other->sync();
+		return;
+	}
+	if (g->state == GUEST_FAILED)
+		return; /* nothing measures */
+	int saved = errno;
+	void *call = GET(found);
+	if (!call)
+		call = symbol_of(cuda, RTLD_NOLOAD, "cuCtxSynchronize");
+	if (!call)
+		call = symbol_of(hip, RTLD_NOLOAD, "hipDeviceSynchronize");
+	PUT(found, call);
+	int rc = call ? ((sync_call)call)() : 0;
+	if (g->header) {
+		COUNT(g->header->syncs);
+		if (!call)
+			COUNT(g->header->syncs_missing);
+		else if (rc)
+			COUNT(g->header->syncs_failed);
+	}
+	errno = saved;
+}
+
+/* ---- ranges --------------------------------------------------------------------------------- */
+
+static int (*roctx_push)(const char *);
+static int (*roctx_pop)(void);
+
+static void roctx_find(void)
+{
+	static const char *const roctx[] = { "librocprofiler-sdk-roctx.so.1",
+					     "librocprofiler-sdk-roctx.so", "libroctx64.so.4",
+					     "libroctx64.so", NULL };
+	roctx_push = (int (*)(const char *))symbol_of(roctx, 0, "roctxRangePushA");
+	roctx_pop = (int (*)(void))symbol_of(roctx, 0, "roctxRangePop");
+	if (!roctx_push || !roctx_pop)
+		roctx_push = NULL;
+}
+
+void ranges_find(void)
+{
+	bool nvidia = getenv("NVTX_INJECTION64_PATH") != NULL;
+	bool amd = getenv("ROCP_TOOL_LIBRARIES") || getenv("ROCPROFILER_REGISTER_LIBRARY");
+	if (amd && !roctx_push)
+		roctx_find();
+	ranges_wanted = nvidia || roctx_push;
+}
+
+void range_push(const char *name)
+{
+	if (roctx_push)
+		(void)roctx_push(name);
+	else
+		(void)nvtx_push(name);
+}
+
+void range_pop(void)
+{
+	if (roctx_push)
+		(void)roctx_pop();
+	else
+		(void)nvtx_pop();
+}

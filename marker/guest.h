@@ -1,0 +1,170 @@
+/* Inside of the marker library. It is a guest: it never prints, waits without an end, or allocates
+ * on the heap, keeps errno, and exports nothing but roimeter_api_1.
+ *
+ * One struct guest per process, in anonymous memory that the kernel wipes in a forked child: a
+ * child finds zeros, goes the slow way, and starts a log of its own. */
+#ifndef MARKER_GUEST_H
+#define MARKER_GUEST_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "include/roimeter.h"
+#include "schema/marklog.h"
+
+/* What threads share goes through these. On the machines we run on they are plain moves; they
+ * tell the compiler, and ThreadSanitizer, that another thread may look. */
+#define GET(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define PUT(x, value) __atomic_store_n(&(x), (value), __ATOMIC_RELAXED)
+#define GET_ACQUIRE(x) __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
+#define PUT_RELEASE(x, value) __atomic_store_n(&(x), (value), __ATOMIC_RELEASE)
+#define COUNT(x) ((void)__atomic_fetch_add(&(x), 1, __ATOMIC_RELAXED))
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+#define PHASE_DEPTH 16
+#define MAX_THREADS 2048 /* that mark at the same time; more are counted as lost */
+
+enum mark {
+	MARK_BEGIN,
+	MARK_END,
+	MARK_EXCLUDE_BEGIN,
+	MARK_EXCLUDE_END,
+	MARK_STEP,
+	MARK_PHASE_BEGIN,
+	MARK_PHASE_END,
+};
+
+struct open_phase {
+	uint64_t begin, excluded;
+	uint32_t index;
+};
+
+/* A marking thread's own state. Written by its owner only (by another thread only after `live`
+ * was taken away and `busy` was seen to be 0), read by others when they look for an open entry. */
+struct mark_thread {
+	uint32_t live; /* 1: marks of this thread may go the fast way */
+	uint32_t busy; /* 1: inside a mark */
+	uint32_t used; /* the slot belongs to a thread */
+	uint32_t depth, exclude_depth, phase_depth;
+	struct marklog_stream *stream; /* NULL: none could be had; entries are counted as lost */
+	struct marklog_record *next, *ring, *limit;
+	struct marklog_exclude *excludes;
+	uint64_t head, fold_at; /* finished entries; fold when they reach fold_at */
+	uint64_t begin;         /* of the open entry, ticks */
+	uint64_t excluded, excludes_n, exclude_begin;
+	uint64_t step_last, step_excluded;
+	uint64_t exclude_head;
+	const void *owner; /* address of the owner's thread-local pointer */
+	uint32_t tries;    /* to get a stream */
+	uint32_t index;    /* of the stream */
+	struct open_phase phases[PHASE_DEPTH];
+} __attribute__((aligned(128)));
+
+enum guest_state {
+	GUEST_FRESH,     /* nothing tried yet; also what a forked child finds */
+	GUEST_LOGGING,   /* the log is there */
+	GUEST_RANGES,    /* no log asked for, but a profiler wants ranges */
+	GUEST_FAILED,    /* a log was asked for and can't be: losses are counted */
+	GUEST_ELSEWHERE, /* another copy of this library is at work in the process */
+};
+
+struct guest {
+	pthread_mutex_t lock; /* all zero is PTHREAD_MUTEX_INITIALIZER with glibc and musl */
+	pthread_mutex_t names_lock; /* of new phase names */
+	uint32_t state;
+	uint32_t together; /* 1: all threads mark in one stream, under the lock */
+	const struct roimeter_api *other;
+	struct marklog_header *header;
+	struct marklog_loss *loss; /* slot in the runner's file, or NULL */
+
+	double ns_per_tick; /* from the first two clock pairs; for histograms only */
+	uint64_t pair_every, pair_last, pair_first, pair_kept; /* ticks */
+	uint32_t pair_busy;
+
+	uint32_t slots; /* of threads, in use or free */
+	uint64_t dev, ino;
+	char path[4096];
+	struct mark_thread everyone; /* state of the process when together */
+	struct mark_thread threads[MAX_THREADS];
+};
+
+extern struct guest *guest; /* NULL before the first mark of this copy; stays after fork */
+extern __thread struct mark_thread *mark_self __attribute__((tls_model("initial-exec")));
+
+/* guest.c */
+const struct roimeter_api *guest_attach(void);
+int guest_measuring(void);
+void mark_slow(enum mark what, const char *name);
+
+/* log.c: the file */
+int log_open(struct guest *g);
+int log_stream(struct guest *g, uint32_t index, struct marklog_stream **ret);
+void log_loss(struct guest *g, int error, const char *what);
+void thread_bind(struct mark_thread *t, struct marklog_stream *s);
+int file_slurp(const char *path, char *text, size_t room, size_t *ret_n);
+
+/* identity.c: who we are */
+struct identity {
+	char boot[48], stream[96], start[24];
+	size_t argv_bytes;
+};
+void identity_find(struct identity *id);
+size_t identity_room(const struct identity *id);
+void identity_write(const struct identity *id, struct marklog_header *h, const char *parent);
+
+/* clock.c */
+extern uint32_t clock_is_tsc; /* marks read the machine's tick counter, else CLOCK_MONOTONIC */
+uint32_t clock_choose(void);
+void clock_start(struct guest *g);
+void clock_settle(struct guest *g); /* the second pair, at the end of attaching */
+void clock_check(struct guest *g);  /* one more pair */
+
+/* fold.c */
+void fold_oldest(struct mark_thread *t, double ns_per_tick);
+uint32_t phase_index(struct marklog_header *h, const char *name);
+void phase_add(struct mark_thread *t, uint32_t index, uint64_t ticks);
+void step_add(struct mark_thread *t, uint64_t ticks, double ns_per_tick);
+
+/* together.c: END came on another thread than BEGIN */
+bool together_start(struct guest *g);
+
+/* device.c */
+void device_sync(void);
+extern uint32_t ranges_wanted; /* a profiler is there */
+void ranges_find(void);
+void range_push(const char *name);
+void range_pop(void);
+
+/* nvtx.c */
+bool nvtx_push(const char *name);
+bool nvtx_pop(void);
+
+/* The marks themselves are in mark.h. */
+
+static inline uint64_t clock_monotonic_ns(void)
+{
+	struct timespec t;
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static inline uint64_t clock_tick(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	if (LIKELY(clock_is_tsc))
+		return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+	if (LIKELY(clock_is_tsc)) {
+		uint64_t tick;
+		__asm__ volatile("mrs %0, cntvct_el0" : "=r"(tick));
+		return tick;
+	}
+#endif
+	return clock_monotonic_ns();
+}
+
+#endif

@@ -1,0 +1,162 @@
+/* The marks, on the state of one thread (or of the process, when its threads mark together). The
+ * caller owns that state for the time of the call. No lock, no system call, no read-modify-write
+ * of shared memory; what is visible in the log is published by the last store of each. */
+#ifndef MARKER_MARK_H
+#define MARKER_MARK_H
+
+#include "marker/guest.h"
+
+static inline uint64_t excluded_until(const struct mark_thread *t, uint64_t now)
+{
+	uint64_t open = GET(t->exclude_depth) ? now - GET(t->exclude_begin) : 0;
+	return GET(t->excluded) + open;
+}
+
+static inline void mark_begin(struct mark_thread *t)
+{
+	uint32_t depth = GET(t->depth);
+	PUT(t->depth, depth + 1);
+	if (depth)
+		return;
+	if (UNLIKELY(ranges_wanted))
+		range_push("roimeter:roi");
+	uint64_t now = clock_tick();
+	PUT(t->begin, now);
+	PUT(t->step_last, now);
+	struct marklog_stream *s = t->stream;
+	PUT(s->open_begin, now);
+	PUT_RELEASE(s->begun, t->head + 1);
+}
+
+static inline void exclude_close(struct mark_thread *t, uint64_t now)
+{
+	struct marklog_stream *s = t->stream;
+	uint64_t begin = GET(t->exclude_begin);
+	uint64_t head = t->exclude_head++;
+	struct marklog_exclude *x = &t->excludes[head % MARKLOG_EXCLUDES];
+	PUT(x->begin, begin);
+	PUT(x->end, now);
+	PUT_RELEASE(s->exclude_head, head + 1);
+	PUT(t->excluded, GET(t->excluded) + (now - begin));
+	PUT(t->excludes_n, GET(t->excludes_n) + 1);
+	PUT_RELEASE(s->exclude_begin, 0);
+}
+
+void phases_close(struct mark_thread *t, uint64_t now);
+
+static inline void mark_end(struct mark_thread *t)
+{
+	uint32_t depth = GET(t->depth) - 1;
+	PUT(t->depth, depth);
+	if (depth)
+		return;
+	uint64_t now = clock_tick();
+	bool excluding = GET(t->exclude_depth) != 0;
+	if (UNLIKELY(excluding)) {
+		exclude_close(t, now);
+		PUT(t->exclude_depth, 0);
+	}
+	if (UNLIKELY(t->phase_depth))
+		phases_close(t, now);
+
+	struct marklog_stream *s = t->stream;
+	struct marklog_record *r = t->next;
+	uint64_t head = t->head + 1;
+	uint64_t excludes = GET(t->excludes_n);
+	PUT(r->begin, GET(t->begin));
+	PUT(r->end, now);
+	PUT(r->excluded, GET(t->excluded));
+	PUT(r->excludes, excludes > UINT32_MAX ? UINT32_MAX : (uint32_t)excludes);
+	PUT(r->check, (uint32_t)head);
+	PUT_RELEASE(s->head, head);
+	t->head = head;
+	t->next = r + 1 == t->limit ? t->ring : r + 1;
+	PUT(t->excluded, 0);
+	PUT(t->excludes_n, 0);
+	t->step_excluded = 0;
+
+	if (UNLIKELY(ranges_wanted)) {
+		if (excluding)
+			range_pop();
+		range_pop();
+	}
+	struct guest *g = guest;
+	if (UNLIKELY(head == t->fold_at))
+		fold_oldest(t, g->ns_per_tick);
+	if (UNLIKELY(now - GET(g->pair_last) >= g->pair_every))
+		clock_check(g);
+}
+
+static inline void mark_exclude_begin(struct mark_thread *t)
+{
+	uint32_t depth = GET(t->exclude_depth);
+	if (depth) {
+		PUT(t->exclude_depth, depth + 1);
+		return;
+	}
+	if (UNLIKELY(ranges_wanted))
+		range_push("roimeter:exclude");
+	uint64_t now = clock_tick();
+	PUT(t->exclude_begin, now);
+	PUT(t->exclude_depth, 1);
+	PUT_RELEASE(t->stream->exclude_begin, now);
+}
+
+static inline void mark_exclude_end(struct mark_thread *t)
+{
+	uint32_t depth = GET(t->exclude_depth);
+	if (UNLIKELY(!depth)) {
+		COUNT(guest->header->unmatched_exclude);
+		return;
+	}
+	PUT(t->exclude_depth, depth - 1);
+	if (depth > 1)
+		return;
+	exclude_close(t, clock_tick());
+	if (UNLIKELY(ranges_wanted))
+		range_pop();
+}
+
+static inline void mark_step(struct mark_thread *t)
+{
+	uint64_t now = clock_tick();
+	uint64_t excluded = excluded_until(t, now);
+	uint64_t gross = now - GET(t->step_last);
+	uint64_t less = excluded - t->step_excluded;
+	step_add(t, gross > less ? gross - less : 0, guest->ns_per_tick);
+	PUT(t->step_last, now);
+	t->step_excluded = excluded;
+}
+
+static inline void mark_phase_begin(struct mark_thread *t, const char *name)
+{
+	uint32_t depth = t->phase_depth++;
+	if (depth >= PHASE_DEPTH)
+		return; /* counted where it ends */
+	struct open_phase *p = &t->phases[depth];
+	p->index = phase_index(guest->header, name);
+	p->begin = clock_tick();
+	p->excluded = excluded_until(t, p->begin);
+}
+
+static inline void phase_close(struct mark_thread *t, uint64_t now)
+{
+	uint32_t depth = --t->phase_depth;
+	if (UNLIKELY(depth >= PHASE_DEPTH)) {
+		COUNT(guest->header->unmatched_phase);
+		return;
+	}
+	const struct open_phase *p = &t->phases[depth];
+	uint64_t gross = now - p->begin, less = excluded_until(t, now) - p->excluded;
+	phase_add(t, p->index, gross > less ? gross - less : 0);
+}
+
+static inline void mark_phase_end(struct mark_thread *t)
+{
+	if (UNLIKELY(!t->phase_depth))
+		COUNT(guest->header->unmatched_phase);
+	else
+		phase_close(t, clock_tick());
+}
+
+#endif
