@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Weak, as in a static program there is no dlopen, and nothing to find by it. */
-static void *open_library(const char *, int) __attribute__((weakref("dlopen")));
+/* Weak, and dlopen asked for by name, as in the header: a static program has nothing to find here,
+ * and its linker would complain about dlopen. */
 static void *find_symbol(void *, const char *) __attribute__((weakref("dlsym")));
 
 uint32_t ranges_wanted;
@@ -17,7 +17,11 @@ typedef int (*sync_call)(void);
 
 static void *symbol_of(const char *const *libraries, int mode, const char *name)
 {
-	if (!open_library || !find_symbol)
+	if (!find_symbol)
+		return NULL;
+	void *(*open_library)(const char *, int) =
+		(void *(*)(const char *, int))find_symbol(NULL, "dlopen");
+	if (!open_library)
 		return NULL;
 	for (; *libraries; libraries++) {
 		void *library = open_library(*libraries, RTLD_NOW | RTLD_LOCAL | mode);

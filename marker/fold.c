@@ -1,5 +1,6 @@
 /* What is more than the log has room for: sums and histograms. Each is written beside the valid
  * one and published by one store, so that a process may be killed in between. */
+#define _GNU_SOURCE
 #include "marker/guest.h"
 #include "marker/mark.h"
 

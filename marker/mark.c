@@ -1,4 +1,5 @@
 /* The fast way of a mark: on the calling thread's own state, if that is live. */
+#define _GNU_SOURCE
 #include "marker/mark.h"
 
 /* Claim the thread's state: first busy, then a look at live. Whoever wants all threads to mark

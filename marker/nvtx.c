@@ -1,4 +1,5 @@
 /* NVTX ranges, where NVIDIA's header was there when this was built. */
+#define _GNU_SOURCE
 #include "marker/guest.h"
 
 #if defined(__has_include)
