@@ -2,6 +2,7 @@
  *
  *   heat [CELLS [STEPS [RATIO]]]       inner cells per side, steps, alpha dt / h^2
  *
+ * Without STEPS there are as many as make about 200 million updates of a cell.
  * The plate starts as one product of sines. Each step multiplies that shape by a number that is
  * known exactly, also for the grid, so that the answer can be checked to rounding. The scheme is
  * unstable for a RATIO above 0.25; then the check fails. */
@@ -93,7 +94,9 @@ int main(int argc, char **argv)
 		.cells = argc > 1 ? strtoul(argv[1], NULL, 10) : 512,
 		.ratio = argc > 3 ? strtod(argv[3], NULL) : 0.2,
 	};
-	long steps = argc > 2 ? strtol(argv[2], NULL, 10) : 500;
+	long steps = argc > 2 ? strtol(argv[2], NULL, 10) : -1;
+	if (argc < 3 && p.cells > 0)
+		steps = 1 + (long)(200000000 / (p.cells * p.cells));
 	if (p.cells < 2 || p.cells > 30000 || steps < 1) {
 		fprintf(stderr, "usage: heat [CELLS [STEPS [RATIO]]], 2 to 30000 cells\n");
 		return 2;

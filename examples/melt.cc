@@ -21,11 +21,11 @@
 using Vector = std::array<double, 3>;
 
 struct Settings {
-	int cells = 8;        // fcc cells per side, 4 atoms each      MELT_CELLS
-	int steps = 100;      //                                       MELT_STEPS
-	double dt = 0.004;    // time step                             MELT_DT
-	int dump_every = 25;  // steps; 0: never                       MELT_DUMP_EVERY
-	const char *dump = nullptr; // file; else one that goes away   MELT_DUMP
+	int cells = 8;              // MELT_CELLS: fcc cells per side, 4 atoms each
+	long steps = 0;             // MELT_STEPS; 0: as many as move single atoms 200,000 times
+	double dt = 0.004;          // MELT_DT
+	long dump_every = 10;       // MELT_DUMP_EVERY: steps; 0: never
+	const char *dump = nullptr; // MELT_DUMP: file; without it, one that goes away
 };
 
 static double from_environment(const char *name, double otherwise)
@@ -38,9 +38,11 @@ static Settings settings_from_environment()
 {
 	Settings s;
 	s.cells = static_cast<int>(from_environment("MELT_CELLS", s.cells));
-	s.steps = static_cast<int>(from_environment("MELT_STEPS", s.steps));
+	s.steps = std::lround(from_environment("MELT_STEPS", 0));
+	if (s.steps == 0 && s.cells > 0)
+		s.steps = 1 + 200000 / (4 * static_cast<long>(s.cells) * s.cells * s.cells);
 	s.dt = from_environment("MELT_DT", s.dt);
-	s.dump_every = static_cast<int>(from_environment("MELT_DUMP_EVERY", s.dump_every));
+	s.dump_every = std::lround(from_environment("MELT_DUMP_EVERY", 10));
 	s.dump = std::getenv("MELT_DUMP");
 	return s;
 }
@@ -50,7 +52,7 @@ public:
 	explicit Melt(int cells);
 	void step(double dt);
 	double energy_per_atom() const;
-	bool dump(std::FILE *file, int step) const;
+	bool dump(std::FILE *file, long step) const;
 	std::size_t size() const { return position_.size(); }
 
 private:
@@ -194,9 +196,9 @@ double Melt::energy_per_atom() const
 	return (kinetic + potential_) / static_cast<double>(size());
 }
 
-bool Melt::dump(std::FILE *file, int step) const
+bool Melt::dump(std::FILE *file, long step) const
 {
-	std::fprintf(file, "%zu\nstep %d\n", size(), step);
+	std::fprintf(file, "%zu\nstep %ld\n", size(), step);
 	for (const auto &p : position_)
 		std::fprintf(file, "Ar %.6f %.6f %.6f\n", p[0], p[1], p[2]);
 	return std::fflush(file) == 0 && !std::ferror(file);
@@ -222,7 +224,7 @@ int main()
 		return 2;
 	}
 	Melt melt(set.cells);
-	std::printf("melt: %zu atoms, %d steps\n", melt.size(), set.steps);
+	std::printf("melt: %zu atoms, %ld steps\n", melt.size(), set.steps);
 	const double energy_before = melt.energy_per_atom();
 	bool written = true;
 	int dumps = 0;
@@ -230,7 +232,7 @@ int main()
 	ROIMETER_BEGIN();
 	const double start_s = now_s();
 	double dumping_s = 0;
-	for (int i = 1; i <= set.steps; i++) {
+	for (long i = 1; i <= set.steps; i++) {
 		melt.step(set.dt);
 		ROIMETER_STEP();
 		if (set.dump_every > 0 && i % set.dump_every == 0) {
@@ -251,7 +253,7 @@ int main()
 	std::printf("check: energy per atom %.6f, drift %.2g, limit 0.002; %d dumps%s: %s\n",
 		    energy_before, drift, dumps, written ? "" : " not written", good ? "good" : "WRONG");
 	std::printf("rate: %.6f Matom-step/s\n",
-		    static_cast<double>(melt.size()) * set.steps / region_s / 1e6);
+		    static_cast<double>(melt.size()) * static_cast<double>(set.steps) / region_s / 1e6);
 	std::printf("excluded time: %.9f s\n", dumping_s);
 	std::printf("region time: %.9f s\n", region_s);
 	return good ? 0 : 1;

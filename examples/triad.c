@@ -2,6 +2,7 @@
  *
  *   triad [ELEMENTS [ROUNDS]]          doubles in each of the three arrays, passes over them
  *
+ * Without ROUNDS there are as many as make about 500 million results.
  * Small arrays stay in the caches, large ones show the memory. The rate counts two reads and one
  * write of 8 bytes for each element, as STREAM does. */
 #include <math.h>
@@ -24,7 +25,9 @@ static void triad(double *restrict a, const double *restrict b, const double *re
 int main(int argc, char **argv)
 {
 	size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 4000000;
-	long rounds = argc > 2 ? strtol(argv[2], NULL, 10) : 20;
+	long rounds = argc > 2 ? strtol(argv[2], NULL, 10) : -1;
+	if (argc < 3 && n > 0)
+		rounds = 1 + (long)(500000000 / n);
 	if (n < 1 || n > (size_t)1 << 40 || rounds < 1 || rounds > 1000000) {
 		fprintf(stderr, "usage: triad [ELEMENTS [ROUNDS]], at most 1000000 rounds\n");
 		return 2;
