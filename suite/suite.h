@@ -24,7 +24,8 @@ struct suite_case {
 	const char *app, *name, *title; /* title may be NULL */
 	struct txts command;   /* argv, arguments of the case included */
 	bool shell;            /* command[0] is a line for /bin/sh */
-	const char *cwd;       /* as resolved against the suite's folder */
+	const char *cwd;       /* as resolved against the suite's folder; NULL: not told, and the
+				* runner gives each execution a folder of its own */
 	struct env_pair *env;  /* declared by application and case, the case's win */
 	size_t n_env;
 	struct txts inputs;    /* environment variables that the application reads */
@@ -38,8 +39,8 @@ struct suite_case {
 	const char *profile_no; /* reason, or NULL: may be profiled */
 	const char *excludes;   /* what the marks leave out, or NULL */
 	const char *verify;     /* outside, inside, skipped, none; NULL: not told */
-	double timeout_s;
-	double warmup, clean;   /* NAN: the protocol's defaults */
+	double timeout_s;       /* NAN: the protocol's default, and so for the next two */
+	double warmup, clean;
 	unsigned line, column;  /* where the case stands */
 };
 
@@ -50,9 +51,16 @@ struct suite {
 	size_t n_cases;
 };
 
-/* -EINVAL with "file:line:column: what; what to do". ret is initialised by this call. */
+/* -EINVAL with "file:line:column: what; what to do". ret is initialised by this call, and empty
+ * after a failure. */
 int suite_load(struct suite *ret, const char *path, struct err *err);
 int suite_parse(struct suite *ret, const char *path, const void *bytes, size_t n, struct err *err);
+
+/* The same, with values for some of the suite's vars in place of those in the file. */
+int suite_load_with(struct suite *ret, const char *path, const struct env_pair *vars, size_t n_vars,
+		    struct err *err);
+int suite_parse_with(struct suite *ret, const char *path, const void *bytes, size_t n,
+		     const struct env_pair *vars, size_t n_vars, struct err *err);
 void suite_done(struct suite *s);
 
 /* Which cases: "all", "APP", "APP/CASE", globs. Each selector must hit something: -ENOENT names

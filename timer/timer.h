@@ -4,6 +4,8 @@
 #ifndef TIMER_TIMER_H
 #define TIMER_TIMER_H
 
+#include <stdbool.h>
+
 #include "core/metric.h"
 #include "lib/arena.h"
 #include "lib/err.h"
@@ -26,7 +28,7 @@ int metric_find_seconds(const char *pattern, const char *unit, const char *text,
 void launcher_audit(struct arena *a, const char *text, size_t n, const char **ret_line,
 		    signed char *ret_ok);
 
-/* A timer definition, a file in suites/timers/NAME.yaml. */
+/* A timer definition, a file in suites/timers/NAME.yaml; docs/timers.md tells how to write one. */
 struct timer_def;
 
 /* Look in the folders of path (colon-separated), else where it was installed. -ENOENT names what
@@ -41,8 +43,13 @@ const char *timer_def_ranks(const struct timer_def *def);   /* how processes are
 const char *timer_def_source(const struct timer_def *def);  /* where that is known from */
 int timer_def_device_sync(const struct timer_def *def);     /* enum ternary */
 const char *timer_def_caveat(const struct timer_def *def);  /* a lasting limit, or NULL */
-/* Globs, relative to the run's folder, of files that must be kept for this timer. */
+/* Globs of the files that this timer reads, "run.log" (the output) among them. Those must be kept;
+ * timer_file_matches says which. */
 struct txts timer_def_files(const struct timer_def *def);
+
+/* Does a file of the run's folder match? A glob without "/" is compared with the file's name in any
+ * folder, one with "/" with as many last parts of the path; "run.log" is only the output. */
+bool timer_file_matches(const char *glob, const char *path);
 
 /* A file of the execution, "run.log" being its standard output and error. */
 struct timer_file {
@@ -50,8 +57,8 @@ struct timer_file {
 	size_t n;
 };
 
-/* Never fails as a call: ret->rc is -ENOENT when the timer is missing or incomplete. Texts and
- * parts live in the arena. */
+/* Never fails as a call: ret->rc is -ENOENT when the timer is missing or incomplete, with the
+ * reason in ret->why. Texts and parts live in the arena. One thread at a time for each def. */
 void timer_read(const struct timer_def *def, struct arena *a, const struct timer_file *files,
 		size_t n, struct timer_result *ret);
 
