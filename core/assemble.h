@@ -42,6 +42,11 @@ struct observed {
  * clean execution that does not count is said ("3 made, 2 used"). */
 int assemble(struct record *rec, const struct observed *seen, size_t n, struct err *err);
 
+/* Why each number, yes/no or list that is null is null: adds to rec's nulls what is not told there
+ * yet, and takes out what is known by now. A block that is null as a whole has one line. assemble()
+ * ends with it; whoever sets fields afterwards calls it again. 0 or -ENOMEM. */
+int record_explain_nulls(struct record *rec);
+
 /* Every code that a caveat can have and what it means; NULL-terminated, for the documents. */
 struct caveat_code {
 	const char *code, *meaning;

@@ -14,7 +14,7 @@ struct stats {
 	double iqr;              /* interquartile range / median, inclusive quartiles; NAN for n < 4 */
 	signed char stable;      /* enum ternary; UNKNOWN for n < 2 */
 	const char *rule;        /* "range" below 10 samples, "iqr" from there; NULL for n < 2 */
-	signed char two_levels;  /* UNKNOWN for n < 4 */
+	signed char two_levels;  /* UNKNOWN for n < 2; never YES below 4 */
 	signed char drift;       /* in the given order; UNKNOWN for n < 5 */
 };
 
