@@ -477,9 +477,13 @@ static int hand_over(struct ctx *c)
 
 static int finish(struct ctx *c)
 {
-	int rc = apply_properties(c);
+	int rc = 0;
+	for (size_t i = 0; i < c->n_drafts && !rc; i++)
+		rc = derive_draft(c, c->drafts[i]);
 	if (!rc)
 		rc = merge_drafts(c);
+	if (!rc)
+		rc = apply_properties(c);
 	for (size_t i = 0; i < c->n_drafts && !rc; i++)
 		rc = finish_draft(c, c->drafts[i]);
 	if (!rc)

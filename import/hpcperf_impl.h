@@ -125,12 +125,14 @@ int table_fault(const struct table *t, size_t row, int column, struct err *err, 
 		...) __attribute__((format(printf, 5, 6)));
 int read_cases(struct ctx *c, const struct table *t); /* hpcperf_cases.c */
 
-/* ---- hpcperf_merge.c: after all files were read */
+/* ---- hpcperf_merge.c: after all files were read, in this order */
 
-int apply_properties(struct ctx *c);
+int derive_draft(struct ctx *c, struct draft *d); /* what follows from its own numbers */
 int merge_drafts(struct ctx *c);
-int finish_draft(struct ctx *c, struct draft *d); /* what follows, caveats, reasons, run id */
+int apply_properties(struct ctx *c);
+int finish_draft(struct ctx *c, struct draft *d); /* caveats, reasons for null, run id */
 
+int say_caveats(struct draft *d);   /* hpcperf_caveats.c; -ENOMEM */
 int explain_nulls(struct draft *d); /* hpcperf_nulls.c; -ENOMEM */
 
 #endif

@@ -184,10 +184,6 @@ static int read_run(struct ctx *c, const struct log_file *files, size_t n)
 		rc = assemble(&d->rec, seen, n_seen, c->err);
 		for (size_t i = 0; i < d->rec.body.executions.n; i++)
 			d->rec.body.executions.items[i].exit_code = NAN;
-		if (!rc && record_caveat(&d->rec, "exit_unknown",
-					 "Made of region logs alone: nobody knows whether the program ended "
-					 "well, nor how long it ran outside its region."))
-			rc = import_nomem(c);
 	}
 	roilogs_done(&logs);
 	return rc;

@@ -1,5 +1,5 @@
-/* After all files were read: what the case tables declare goes into the records, a published
- * row joins the full record of the same measurement. */
+/* After all files were read: a published row joins the full record of the same measurement, and
+ * what the case tables declare goes into the records. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -91,7 +91,8 @@ static int apply_case(struct ctx *c, struct draft *d, const struct case_props *p
 		rc = fill_words(c, d, &b->inputs.env, NULL, p->env, ";");
 	if (!rc)
 		rc = fill(c, d, &b->inputs.cwd, p->cwd);
-	if (known(p->timeout_s) && d->origin == ORIGIN_TABLE)
+	/* Stands before the application's: apply_app comes second. */
+	if (!known(b->measurement.timeout_s))
 		b->measurement.timeout_s = p->timeout_s;
 	if (!known(b->inputs.devices))
 		b->inputs.devices = p->devices;
@@ -137,13 +138,13 @@ int apply_properties(struct ctx *c)
 	for (size_t i = 0; i < c->n_drafts && !rc; i++) {
 		struct draft *d = c->drafts[i];
 		const struct record_body *b = &d->rec.body;
-		for (size_t k = 0; k < c->n_apps && !rc; k++)
-			if (c->apps[k].level == d->level && same(c->apps[k].app, b->app))
-				rc = apply_app(c, d, &c->apps[k]);
 		for (size_t k = 0; k < c->n_cases && !rc; k++)
 			if (c->cases[k].level == d->level && same(c->cases[k].app, b->app) &&
 			    same(c->cases[k].case_, b->case_))
 				rc = apply_case(c, d, &c->cases[k]);
+		for (size_t k = 0; k < c->n_apps && !rc; k++)
+			if (c->apps[k].level == d->level && same(c->apps[k].app, b->app))
+				rc = apply_app(c, d, &c->apps[k]);
 		if (!rc)
 			rc = apply_platform(c, d);
 	}
@@ -347,28 +348,6 @@ static int derive_executions(struct ctx *c, struct draft *d)
 
 /* ---- the end ------------------------------------------------------------------------------------- */
 
-static int caveats(struct ctx *c, struct draft *d)
-{
-	struct record_body *b = &d->rec.body;
-	int rc = 0;
-	const char *name = strrchr(d->file, '/');
-	name = name ? name + 1 : d->file;
-	if (d->origin == ORIGIN_TABLE && same(b->status, "ok"))
-		rc = record_caveat(&d->rec, "imported_rounded",
-				   "Read from a published table (%s line %u) with three significant digits; "
-				   "the samples behind the median are not in it.", name, d->line);
-	if (!rc && same(b->measurement.verify, "none"))
-		rc = record_caveat(&d->rec, "verify_none", "Nothing checks the results of this input.");
-	if (!rc && same(b->measurement.verify, "inside"))
-		rc = record_caveat(&d->rec, "verify_inside",
-				   "The check of the results runs inside the timed region.");
-	if (!rc && known(b->device.busy_frac_of_roi) && !same(b->platform_info.conformance, "pass"))
-		rc = record_caveat(&d->rec, "no_conformance",
-				   "No passing conformance record of platform %s came with this import.",
-				   b->platform);
-	return rc ? import_nomem(c) : 0;
-}
-
 static int give_id(struct ctx *c, struct draft *d)
 {
 	struct record_body *b = &d->rec.body;
@@ -386,23 +365,24 @@ static int give_id(struct ctx *c, struct draft *d)
 	return b->run_id ? 0 : import_nomem(c);
 }
 
+int derive_draft(struct ctx *c, struct draft *d)
+{
+	if (d->origin != ORIGIN_RECORD)
+		return 0;
+	int rc = derive_statistics(c, d);
+	derive_device(d);
+	return rc ? rc : derive_executions(c, d);
+}
+
 int finish_draft(struct ctx *c, struct draft *d)
 {
-	int rc = 0;
-	if (d->origin == ORIGIN_RECORD) {
-		rc = derive_statistics(c, d);
-		derive_device(d);
-		if (!rc)
-			rc = derive_executions(c, d);
-	}
-	if (!rc)
-		rc = caveats(c, d);
-	if (rc)
-		return rc;
-	if (explain_nulls(d))
+	if (say_caveats(d) || explain_nulls(d))
 		return import_nomem(c);
-	rc = give_id(c, d);
+	int rc = give_id(c, d);
 	if (!rc)
 		rc = record_check(&d->rec, c->err);
-	return rc ? err_wrap(c->err, rc, "%s%s%.0u", d->file, d->line ? ", line " : "", d->line) : 0;
+	if (!rc)
+		return 0;
+	return d->line ? err_wrap(c->err, rc, "%s:%u", d->file, d->line)
+		       : err_wrap(c->err, rc, "%s: %s/%s", d->file, d->rec.body.app, d->rec.body.case_);
 }

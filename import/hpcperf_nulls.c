@@ -58,15 +58,20 @@ static const char *reason(const struct draft *d, const char *path)
 		"roi.runs_s", "roi.warmup_runs_s", "roi.min_s", "roi.max_s", "roi.stddev_s", "roi.cv",
 		"roi.ci95_s", "roi.ci95_coverage", "roi.spread", "roi.iqr", "roi.stable", "roi.two_levels",
 		"roi.drift", "roi.entries", "roi.excluded_s", "roi.excludes", "roi.processes",
-		"roi.profiled_wall_s", "measurement", "executions", "device", "runtime_api", "ops",
-		"context", "inputs", "launcher", "own_timer.value_s", NULL,
+		"roi.profiled_wall_s", "measurement.warmups", "measurement.cleans_asked",
+		"measurement.cleans_made", "measurement.cleans_used", "measurement.profiled",
+		"executions", "device", "runtime_api", "ops", "context.process_wall_s",
+		"context.pre_roi_s", "context.post_roi_s", "context.outside_region_s",
+		"context.whole_process", "inputs", "own_timer.value_s", NULL,
 	};
 	static const char *const spread[] = {
 		"roi.stddev_s", "roi.cv", "roi.ci95_s", "roi.ci95_coverage", "roi.spread", "roi.iqr",
 		"roi.stable", "roi.two_levels", "roi.drift", NULL,
 	};
 	static const char *const gap[] = { "device", "runtime_api", "ops", "roi.profiled_wall_s",
-					   "roi.profiler_inflation", "context", NULL };
+					   "roi.profiler_inflation", "context.process_wall_s",
+					   "context.pre_roi_s", "context.post_roi_s",
+					   "context.outside_region_s", "context.whole_process", NULL };
 	const struct record_body *b = &d->rec.body;
 	if (d->origin == ORIGIN_TABLE)
 		return same(b->status, "ok") && one_of(path, table_lost) ? "lost" : "not_measured";
