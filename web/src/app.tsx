@@ -1,0 +1,189 @@
+// The page: what is on top, and the two views below it.
+import { render } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { load, platform_info, report } from "./data";
+import { Detail, PLATFORM_FACTS, said } from "./detail";
+import * as f from "./format";
+import { activate_from_route, columns, counts, focus_grid, Grid, lines, short_name, step_case, suite } from "./grid";
+import { Null } from "./history";
+import { Mark } from "./icons";
+import { adjust, go, href, route } from "./route";
+import { set_theme, theme, type Theme } from "./theme";
+
+const hash = document.documentElement.dataset.hash ?? "";
+
+function ThemeSwitch() {
+	return (
+		<fieldset class="theme">
+			<legend class="hidden">Colours</legend>
+			{(["auto", "light", "dark"] as Theme[]).map((t) => (
+				<label key={t}><input type="radio" name="theme" checked={theme.value === t} onChange={() => set_theme(t)} /><span>{t}</span></label>
+			))}
+		</fieldset>
+	);
+}
+
+function Top() {
+	const c = counts();
+	return (
+		<header class="top">
+			<h1><a href={href({ suite: suite.value?.name ?? "", app: "", case: "", platform: "", run: "" })}>{report.title}</a></h1>
+			<p class="counts">
+				<span><b>{f.count(c.apps)}</b> {c.apps === 1 ? "application" : "applications"}</span>
+				<span><b>{f.count(c.inputs)}</b> {c.inputs === 1 ? "input" : "inputs"}</span>
+				<span><b>{f.count(columns.value.length)}</b> {columns.value.length === 1 ? "platform" : "platforms"}</span>
+				<span><b>{f.count(c.measured)}</b> of {f.count(c.possible)} measured</span>
+			</p>
+			<ThemeSwitch />
+		</header>
+	);
+}
+
+function Tools() {
+	const box = useRef<HTMLInputElement>(null);
+	useEffect(() => {
+		const focus = (e: KeyboardEvent) => {
+			const target = e.target as HTMLElement;
+			if (e.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) && !e.ctrlKey && !e.metaKey) {
+				e.preventDefault();
+				box.current?.focus();
+				box.current?.select();
+			}
+		};
+		addEventListener("keydown", focus);
+		return () => removeEventListener("keydown", focus);
+	}, []);
+	return (
+		<div class="tools">
+			{report.suites.length > 1 ? (
+				<nav class="tabs" aria-label="Suites">
+					{report.suites.map((s) => <a key={s.name} href={href({ suite: s.name, app: "", case: "", platform: "", run: "" })} aria-current={s === suite.value ? "page" : undefined}>{s.name}</a>)}
+				</nav>
+			) : null}
+			<label class="filter">
+				<span class="hidden">Filter applications and inputs</span>
+				<input ref={box} type="search" placeholder="Filter applications and inputs" value={route.value.filter} autocomplete="off" spellcheck={false}
+					onInput={(e) => adjust({ filter: e.currentTarget.value })}
+					onKeyDown={(e) => {
+						if (e.key === "Escape") {
+							e.preventDefault();
+							e.stopPropagation();
+							adjust({ filter: "" });
+							focus_grid();
+						} else if (e.key === "ArrowDown" || e.key === "Enter") {
+							e.preventDefault();
+							focus_grid();
+						}
+					}} />
+				<kbd>/</kbd>
+			</label>
+			<label class="rel">
+				<span>relative to</span>
+				<select value={columns.value.some(([p]) => p.id === route.value.rel) ? route.value.rel : ""} onChange={(e) => go({ rel: e.currentTarget.value })}>
+					<option value="">nothing</option>
+					{columns.value.map(([p]) => <option key={p.id} value={p.id}>{short_name(p.id).product}</option>)}
+				</select>
+			</label>
+		</div>
+	);
+}
+
+function Legend() {
+	return (
+		<footer class="foot">
+			<ul class="marks-legend">
+				<li><span class="absent">–</span> not measured</li>
+				<li><span class="aside">0.8 %</span> range of the executions</li>
+				<li><span class="share-key" /> region’s share of its process</li>
+				<li><Mark name="caveat" /> caveats</li>
+				<li><Mark name="unstable" /> not stable</li>
+				<li><Mark name="levels" /> two levels</li>
+				<li><Mark name="failed" /> a later run failed</li>
+				{route.value.rel ? <li><span class="ratio-key faster" /> less time <span class="ratio-key slower" /> more time than {short_name(route.value.rel).product}</li> : null}
+			</ul>
+			<p class="cite"><a href={href({ suite: "@platforms", app: "", case: "", platform: "" })}>Platforms</a> · {report.tool}{hash ? <> · <span title="hash of the data: the same records give the same report">report@<code>{hash.slice(0, 12)}</code></span></> : null}</p>
+		</footer>
+	);
+}
+
+// Facts side by side; a row in which the platforms differ stands out.
+function Platforms() {
+	const all = report.platforms;
+	const rows = PLATFORM_FACTS.filter(([, field]) => all.some((p) => platform_info(p)[field] != null));
+	return (
+		<main class="detail" id="main" tabIndex={-1}>
+			<div class="where"><nav aria-label="Where this is"><a href={href({ suite: report.suites[0]?.name ?? "", app: "", case: "", platform: "" })}>← grid</a></nav></div>
+			<h2>Platforms</h2>
+			<div class="scroll" tabIndex={0} role="region" aria-label="Facts of the platforms">
+				<table class="data platforms-table">
+					<thead><tr><th scope="col">Fact</th>{all.map((p) => <th scope="col" key={p.id}>{p.id}</th>)}</tr></thead>
+					<tbody>{rows.map(([label, field, show]) => {
+						const values = all.map((p) => platform_info(p)[field]);
+						return (
+							<tr key={field} class={new Set(values.map(String)).size > 1 ? "differs" : undefined}>
+								<th scope="row">{label}</th>
+								{values.map((v, i) => <td key={i}>{v == null ? <Null /> : show ? show(v as never) : String(v)}</td>)}
+							</tr>
+						);
+					})}</tbody>
+				</table>
+			</div>
+		</main>
+	);
+}
+
+function App() {
+	const r = route.value;
+	const detail = r.app !== "" && r.case !== "", platforms = r.suite === "@platforms";
+	const grid = !detail && !platforms;
+	const before = useRef(grid);
+	useEffect(() => {
+		const title = detail ? `${r.app} ${r.case} on ${r.platform} – ${report.title}` : report.title;
+		document.title = title;
+		if (detail)
+			activate_from_route();
+		if (before.current && !grid)
+			document.getElementById("main")?.focus();
+		else if (!before.current && grid)
+			focus_grid();
+		if (!grid)
+			scrollTo(0, 0);
+		before.current = grid;
+	}, [r.suite, r.app, r.case, r.platform, r.run]);
+	useEffect(() => {
+		const keys = (e: KeyboardEvent) => {
+			const typing = /^(INPUT|SELECT|TEXTAREA)$/.test((e.target as HTMLElement).tagName);
+			const at = route.value;
+			if (typing || e.ctrlKey || e.metaKey || e.altKey)
+				return;
+			if (e.key === "Escape" && (at.app || at.suite === "@platforms"))
+				go({ suite: at.suite === "@platforms" ? "" : at.suite, app: "", case: "", platform: "", run: "" });
+			else if (at.app && (e.key === "[" || e.key === "]"))
+				step_case(e.key === "]" ? 1 : -1);
+		};
+		addEventListener("keydown", keys);
+		return () => removeEventListener("keydown", keys);
+	}, []);
+	return (
+		<div class={grid ? "page is-grid" : "page"}>
+			<a class="skip" href="#main" onClick={(e) => { e.preventDefault(); if (grid) focus_grid(); else document.getElementById("main")?.focus(); }}>Skip to the numbers</a>
+			<Top />
+			{grid ? <Tools /> : null}
+			{grid ? <main class="grid-main"><Grid hidden={false} /></main> : null}
+			{detail ? <Detail /> : null}
+			{platforms ? <Platforms /> : null}
+			{grid ? <Legend /> : null}
+			<div class="hidden" role="status" aria-live="polite">{said.value || (grid && r.filter ? `${lines.value.filter((l) => l.kind === "case").length} inputs match` : "")}</div>
+		</div>
+	);
+}
+
+const data = document.getElementById("data");
+const root = document.getElementById("app")!;
+try {
+	load(data?.textContent ?? "");
+	render(<App />, root);
+	performance.mark("roimeter-ready");
+} catch (e) {
+	root.textContent = `This report cannot be shown: ${e instanceof Error ? e.message : String(e)}. report.md beside it has the same numbers.`;
+}

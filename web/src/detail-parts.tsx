@@ -1,0 +1,186 @@
+// Parts of a measurement that only some records have.
+import { signal } from "@preact/signals";
+import { type Rank, type Rec, why_null } from "./data";
+import * as f from "./format";
+import { Null } from "./history";
+import { RankStrip } from "./strip";
+import { CATEGORIES, why_words } from "./words";
+
+const RANKS_SHOWN = 16;
+const chosen = signal<{ run: string; execution: string; all: boolean }>({ run: "", execution: "", all: false });
+
+function rank_name(r: Rank): string {
+	return r.rank === undefined ? `pid ${r.pid ?? "?"}` : `rank ${r.rank}`;
+}
+
+// Numbers of ranks by value, whatever form the log had them in.
+function by_rank(a: Rank, b: Rank): number {
+	return Number(a.rank ?? NaN) - Number(b.rank ?? NaN) || 0;
+}
+
+export function RanksCard({ rec }: { rec: Rec }) {
+	const executions = [...new Set(rec.ranks.map((r) => r.execution))];
+	const many = executions.some((e) => rec.ranks.filter((r) => r.execution === e).length > 1);
+	if (!many)
+		return null;
+	// The execution nearest to the headline, unless the reader chose another.
+	const used = rec.executions.filter((e) => e.used && e.roi_s !== undefined);
+	const nearest = [...used].sort((a, b) => Math.abs(a.roi_s! - (rec.roi.wall_s ?? 0)) - Math.abs(b.roi_s! - (rec.roi.wall_s ?? 0)))[0]?.name;
+	const state = chosen.value.run === rec.run_id ? chosen.value : { run: rec.run_id, execution: nearest ?? executions[0]!, all: false };
+	const ranks = rec.ranks.filter((r) => r.execution === state.execution).sort(by_rank);
+	const timed = ranks.filter((r) => r.roi_s !== undefined && !r.unterminated);
+	const high = Math.max(...timed.map((r) => r.roi_s!)), low = Math.min(...timed.map((r) => r.roi_s!));
+	const slowest = timed.findIndex((r) => r.roi_s === high);
+	const shown = state.all ? ranks : ranks.slice(0, RANKS_SHOWN);
+	const has = (key: keyof Rank) => ranks.some((r) => r[key] != null && r[key] !== 0 && r[key] !== false);
+	return (
+		<section class="card wide" id="ranks">
+			<h3>Processes <span class="dim">{f.plural(ranks.length, "process", "processes")}</span>
+				<label class="pick">of <select value={state.execution} onChange={(e) => { chosen.value = { ...state, execution: e.currentTarget.value }; }}>
+					{executions.map((e) => <option key={e} value={e}>{e}</option>)}
+				</select></label>
+			</h3>
+			{timed.length ? <>
+				<RankStrip ranks={timed.map((r) => ({ label: rank_name(r), seconds: r.roi_s! }))} slowest={slowest} />
+				<p class="note">Slowest: <b>{rank_name(timed[slowest]!)}</b>, {f.seconds(high)}. Fastest: {f.seconds(low)}. Imbalance {f.seconds(high - low)}, {f.percent((high - low) / high)} of the slowest.
+					{timed.length < ranks.length ? ` ${f.plural(ranks.length - timed.length, "process", "processes")} did not finish.` : ""}</p>
+			</> : <p class="note">No process finished its region.</p>}
+			<div class="scroll" tabIndex={0} role="region" aria-label="Table of processes">
+				<table class="data">
+					<thead><tr><th scope="col">Process</th><th scope="col">Host</th><th scope="col" class="n">Region</th>{has("excluded_s") ? <th scope="col" class="n">Excluded</th> : null}<th scope="col" class="n">Entries</th><th scope="col" class="n">First begin</th><th scope="col" class="n">Last end</th>{has("steps") ? <th scope="col" class="n">Steps</th> : null}{has("lost") ? <th scope="col" class="n">Lost</th> : null}<th scope="col">CPUs</th><th scope="col" class="n">Threads</th></tr></thead>
+					<tbody>
+						{shown.map((r, i) => (
+							<tr key={i} class={r === timed[slowest] ? "now" : undefined}>
+								<th scope="row">{rank_name(r)}{r === timed[slowest] ? <span class="tag">slowest</span> : null}{r.unterminated ? <span class="tag bad">never ended</span> : null}</th>
+								<td>{r.host ?? <Null />}</td>
+								<td class="n">{r.roi_s === undefined ? <Null /> : <span title={f.exact(r.roi_s)}>{f.seconds(r.roi_s)}</span>}</td>
+								{has("excluded_s") ? <td class="n">{r.excluded_s === undefined ? <Null /> : f.seconds(r.excluded_s)}</td> : null}
+								<td class="n">{r.entries === undefined ? <Null /> : f.count(r.entries)}</td>
+								<td class="n">{r.first_begin_s === undefined ? <Null /> : f.seconds(r.first_begin_s)}</td>
+								<td class="n">{r.last_end_s === undefined ? <Null /> : f.seconds(r.last_end_s)}</td>
+								{has("steps") ? <td class="n">{r.steps === undefined ? <Null /> : f.count(r.steps)}</td> : null}
+								{has("lost") ? <td class="n">{r.lost === undefined ? <Null /> : f.count(r.lost)}</td> : null}
+								<td>{r.cpus ?? <Null />}</td>
+								<td class="n">{r.threads === undefined ? <Null /> : f.count(r.threads)}</td>
+							</tr>
+						))}
+					</tbody>
+				</table>
+			</div>
+			{shown.length < ranks.length ? <p class="buttons"><button type="button" onClick={() => { chosen.value = { ...state, all: true }; }}>Show all {ranks.length}</button></p> : null}
+		</section>
+	);
+}
+
+export function StepsCard({ rec }: { rec: Rec }) {
+	const { roi } = rec;
+	if (roi.steps === undefined)
+		return null;
+	const at = (v: number | undefined) => (v === undefined ? <Null why={why_words(why_null(rec, "roi.step_s"))} /> : <span title={f.exact(v)}>{f.seconds(v)}</span>);
+	return (
+		<section class="card" id="steps">
+			<h3>Steps <span class="dim">{f.count(roi.steps)}</span></h3>
+			<dl class="facts">
+				<dt>mean</dt><dd>{at(roi.step_s)}</dd><dt>shortest</dt><dd>{at(roi.step_min_s)}</dd>
+				<dt>95 % not longer than</dt><dd>{at(roi.step_p95_s)}</dd><dt>longest</dt><dd>{at(roi.step_max_s)}</dd>
+			</dl>
+		</section>
+	);
+}
+
+function Share({ of }: { of: number | undefined }) {
+	return of === undefined ? <Null /> : <span class="inbar"><span style={{ width: `${Math.min(100, 100 * of)}%` }} /><b>{f.percent(of)}</b></span>;
+}
+
+export function PhasesCard({ rec }: { rec: Rec }) {
+	if (!rec.phases.length)
+		return null;
+	return (
+		<section class="card wide" id="phases">
+			<h3>{rec.roi.source === "timer" ? "Parts that the timer reports" : "Phases"} <span class="dim">of the process that spent the most</span></h3>
+			<div class="scroll" tabIndex={0} role="region" aria-label="Table of phases">
+				<table class="data">
+					<thead><tr><th scope="col">Phase</th><th scope="col">Share of the region</th><th scope="col" class="n">Total</th><th scope="col" class="n">Count</th><th scope="col" class="n">Shortest</th><th scope="col" class="n">Longest</th></tr></thead>
+					<tbody>{rec.phases.map((p, i) => (
+						<tr key={i}><th scope="row">{p.name}</th><td class="bars"><Share of={p.share} /></td>
+							<td class="n">{p.total_s === undefined ? <Null /> : f.seconds(p.total_s)}</td><td class="n">{p.count === undefined ? <Null /> : f.count(p.count)}</td>
+							<td class="n">{p.min_s === undefined ? <Null /> : f.seconds(p.min_s)}</td><td class="n">{p.max_s === undefined ? <Null /> : f.seconds(p.max_s)}</td></tr>
+					))}</tbody>
+				</table>
+			</div>
+		</section>
+	);
+}
+
+export function DeviceCard({ rec }: { rec: Rec }) {
+	const d = rec.device;
+	if (!d)
+		return null;
+	const time = (field: string) => {
+		const v = d[field];
+		return v == null ? <Null why={why_words(why_null(rec, `device.${field}`))} /> : <span title={f.exact(v)}>{f.seconds(v)}</span>;
+	};
+	const detailed = CATEGORIES.some(([c]) => d[`${c}_s`] != null);
+	const odd: [string, string][] = [["untimed_ops", "operations without a usable time"], ["dropped_ops", "operations that the collector lost"]];
+	return (
+		<section class="card wide" id="device">
+			<h3>Device <span class="dim">inside the region</span></h3>
+			<dl class="facts across">
+				<dt>Busy</dt><dd>{time("busy_s")} {d.busy_frac_of_roi == null ? null : <span class="dim">{f.percent(d.busy_frac_of_roi)} of the clean region{d.busy_frac_of_profiled_roi == null ? "" : `, ${f.percent(d.busy_frac_of_profiled_roi)} of the profiled one`}</span>}</dd>
+				<dt>Idle, host</dt><dd>{time("host_gap_s")} {d.host_gap_frac_of_roi == null ? null : <span class="dim">{f.percent(d.host_gap_frac_of_roi)}</span>}</dd>
+				<dt>Sum of operations</dt><dd>{time("op_time_sum_s")}</dd>
+				<dt>Overlap</dt><dd>{time("overlap_s")}</dd>
+				{rec.roi.profiled_wall_s !== undefined ? <><dt>Region under the collector</dt><dd>{f.seconds(rec.roi.profiled_wall_s)} {rec.roi.profiler_inflation !== undefined ? <span class={rec.roi.profiler_inflation > 1.2 ? "bad" : "dim"}>×{f.significant(rec.roi.profiler_inflation)} the clean one</span> : null}</dd></> : null}
+				{odd.map(([key, words]) => d[key] ? <><dt>{words}</dt><dd class="bad">{f.count(d[key])}</dd></> : null)}
+				{rec.runtime_api ? <><dt>Calls of {String(rec.runtime_api.name)}</dt><dd>{f.count(rec.runtime_api.calls as number)} <span class="dim">{f.seconds(rec.runtime_api.time_s as number)}; {f.count(rec.runtime_api.sync_calls as number)} of them wait for the device, {f.seconds(rec.runtime_api.sync_s as number)}</span></dd></> : null}
+			</dl>
+			{detailed ? <div class="scroll" tabIndex={0} role="region" aria-label="Table of device categories">
+				<table class="data">
+					<thead><tr><th scope="col">Category</th><th scope="col">Share of all operations</th><th scope="col" class="n">Time</th><th scope="col" class="n">Operations</th><th scope="col" class="n">Bytes</th></tr></thead>
+					<tbody>{CATEGORIES.map(([c, words]) => {
+						const s = d[`${c}_s`], why = why_null(rec, `device.${c}_s`);
+						if (s == null)
+							return <tr key={c}><th scope="row">{words}</th><td colSpan={4} class="dim"><Null why={why_words(why)} /> not observable ({why_words(why)})</td></tr>;
+						const n = d[`${c}_ops`], b = d[`${c}_bytes`];
+						return (
+							<tr key={c}><th scope="row">{words}</th><td class="bars">{d.op_time_sum_s ? <Share of={s / d.op_time_sum_s} /> : null}</td><td class="n" title={f.exact(s)}>{f.seconds(s)}</td>
+								<td class="n">{n == null ? <Null /> : f.count(n)}</td><td class="n">{b == null ? <span class="dim">{c.startsWith("copy") || c === "fill" ? <Null /> : "–"}</span> : f.si(b, "B")}</td></tr>
+						);
+					})}</tbody>
+				</table>
+			</div> : null}
+		</section>
+	);
+}
+
+export function GapCard({ rec }: { rec: Rec }) {
+	const g = rec.gap;
+	if (!g)
+		return null;
+	const rows: [string, string][] = [["io_s", "in I/O"], ["mpi_s", "in MPI"], ["sync_s", "in a synchronising call"], ["cpu_s", "on the CPU"], ["off_cpu_s", "off the CPU"]];
+	return (
+		<section class="card" id="gap">
+			<h3>Host while the device was idle</h3>
+			<dl class="facts">{rows.map(([key, words]) => <><dt key={`${key} t`}>{words}</dt><dd key={key}>{g[key] == null ? <Null why={why_words(why_null(rec, `gap.${key}`))} /> : f.seconds(g[key])}</dd></>)}</dl>
+		</section>
+	);
+}
+
+export function OpsCard({ rec }: { rec: Rec }) {
+	if (!rec.ops.length)
+		return null;
+	return (
+		<section class="card wide" id="ops">
+			<h3>Operations <span class="dim">{rec.ops_count > rec.ops.length ? `the ${rec.ops.length} largest of ${rec.ops_count}` : f.plural(rec.ops.length, "kind")}{rec.ops_scope === "whole_process" ? ", of the whole process" : ""}</span></h3>
+			<div class="scroll" tabIndex={0} role="region" aria-label="Table of operations">
+				<table class="data">
+					<thead><tr><th scope="col">Operation</th><th scope="col">Category</th><th scope="col">Share</th><th scope="col" class="n">Total</th><th scope="col" class="n">Count</th><th scope="col" class="n">Mean</th><th scope="col" class="n">Longest</th></tr></thead>
+					<tbody>{rec.ops.map((o, i) => (
+						<tr key={i}><th scope="row" class="op" title={o.name}><code>{o.name}</code></th><td>{o.category ?? <Null />}</td><td class="bars"><Share of={o.share} /></td>
+							<td class="n">{f.seconds(o.total_s)}</td><td class="n">{f.count(o.count)}</td><td class="n">{f.seconds(o.avg_s)}</td><td class="n">{f.seconds(o.max_s)}</td></tr>
+					))}</tbody>
+				</table>
+			</div>
+		</section>
+	);
+}

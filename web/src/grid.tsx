@@ -1,0 +1,382 @@
+// Applications and inputs down, platforms across. A real table, of which only the rows in sight
+// exist once there are many: 1,000 inputs by 10 platforms open at once and scroll freely.
+import { computed, signal } from "@preact/signals";
+import { memo } from "preact/compat";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { type Case, type Cell, type Platform, type Suite, platform_info, report, roi_at } from "./data";
+import * as f from "./format";
+import { Mark } from "./icons";
+import { go, href, route } from "./route";
+import { status_meaning, status_word } from "./words";
+
+const ROW_PX = 34;
+const ALL_ROWS = 250; // up to here every row exists, and the browser's own search finds it
+const BEYOND = 12;    // rows kept above and below what is in sight
+
+interface AppLine { kind: "app"; app: string; shown: number; measured: number; possible: number }
+interface CaseLine { kind: "case"; app: string; item: Case; index: number }
+type Line = AppLine | CaseLine;
+
+export const suite = computed<Suite | undefined>(() =>
+	report.suites.find((s) => s.name === route.value.suite) ?? report.suites[0]);
+
+// The platforms that this suite was ever run on; all of them if none.
+export const columns = computed<[Platform, number][]>(() => {
+	const all = report.platforms.map((p, i) => [p, i] as [Platform, number]);
+	const used = all.filter(([, i]) => suite.value?.apps.some((a) => a.cases.some((c) => c.cells[i])));
+	return used.length ? used : all;
+});
+
+export const lines = computed<Line[]>(() => {
+	const words = route.value.filter.toLowerCase().split(/\s+/).filter(Boolean);
+	const out: Line[] = [];
+	let index = 0;
+	for (const app of suite.value?.apps ?? []) {
+		const cases = app.cases.filter((c) => {
+			const text = `${app.name}/${c.name} ${c.title ?? ""}`.toLowerCase();
+			return words.every((w) => text.includes(w));
+		});
+		if (!cases.length)
+			continue;
+		let measured = 0;
+		for (const c of cases)
+			for (const [, i] of columns.value)
+				measured += c.cells[i]?.ok ? 1 : 0;
+		out.push({ kind: "app", app: app.name, shown: cases.length, measured, possible: cases.length * columns.value.length });
+		for (const item of cases)
+			out.push({ kind: "case", app: app.name, item, index: index++ });
+	}
+	return out;
+});
+
+const case_lines = computed(() => lines.value.filter((l): l is CaseLine => l.kind === "case"));
+
+const active = signal<{ row: number; column: number }>({ row: 0, column: 0 });
+const scroll = signal({ top: 0, height: 800 });
+const printing = signal(false);
+addEventListener("beforeprint", () => { printing.value = true; });
+addEventListener("afterprint", () => { printing.value = false; });
+
+// The sentence that a screen reader speaks for a cell.
+function sentence(app: string, item: Case, platform: string, cell: Cell | null, base: Cell | null | undefined): string {
+	const name = `${app} ${item.name} on ${platform}`;
+	if (!cell)
+		return `${name}: not measured`;
+	if (!cell.ok)
+		return `${name}: ${status_word(cell.last.status)}, no result`;
+	const roi = roi_at(cell.record);
+	const parts = [`${name}: ${f.seconds(cell.ok.wall_s)}`];
+	if (roi.spread !== undefined)
+		parts.push(`range ${f.percent(roi.spread)} of the median`);
+	else if (cell.ok.samples === 1)
+		parts.push("one sample");
+	if (base?.ok?.wall_s && base !== cell && cell.ok.wall_s)
+		parts.push(`${f.ratio_text(cell.ok.wall_s / base.ok.wall_s)} the time of ${route.value.rel}`);
+	if (roi.stable === false)
+		parts.push("not stable");
+	if (roi.two_levels)
+		parts.push("two levels");
+	if (cell.ok.caveats)
+		parts.push(f.plural(cell.ok.caveats, "caveat"));
+	if (cell.last.run_id !== cell.ok.run_id)
+		parts.push(`a later run ${status_word(cell.last.status)}`);
+	return parts.join(", ");
+}
+
+function tint(ratio: number): string {
+	const strength = Math.min(1, Math.abs(Math.log2(ratio)) / 3);
+	const percent = Math.round(8 + 34 * Math.sqrt(strength));
+	return `color-mix(in srgb, var(${ratio < 1 ? "--faster" : "--slower"}) ${percent}%, transparent)`;
+}
+
+function Marks({ cell }: { cell: Cell }) {
+	const roi = roi_at(cell.record);
+	return (
+		<span class="marks">
+			{cell.ok && roi.two_levels ? <Mark name="levels" /> : cell.ok && (roi.stable === false || roi.drift) ? <Mark name="unstable" /> : null}
+			{cell.ok && cell.ok.caveats ? <Mark name="caveat" /> : null}
+			{cell.ok && cell.last.run_id !== cell.ok.run_id ? <Mark name="failed" /> : null}
+		</span>
+	);
+}
+
+function Content({ cell, base }: { cell: Cell | null; base: Cell | null | undefined }) {
+	if (!cell)
+		return <span class="absent">–</span>;
+	if (!cell.ok)
+		return <span class="failed">{status_word(cell.last.status)}</span>;
+	const wall = cell.ok.wall_s;
+	const [number, unit] = wall == null ? ["null", ""] : f.seconds_parts(wall);
+	const share = wall != null && cell.ok.process_wall_s ? wall / cell.ok.process_wall_s : null;
+	const roi = roi_at(cell.record);
+	const relative = base?.ok?.wall_s && base !== cell && wall ? wall / base.ok.wall_s : null;
+	let aside = "";
+	if (relative !== null)
+		aside = f.ratio_text(relative);
+	else if (roi.spread !== undefined)
+		aside = `${f.percent(roi.spread)}`;
+	else
+		aside = cell.ok.samples === 1 ? "n = 1" : "";
+	return (
+		<>
+			<span class="median">{number}<small>{unit}</small></span>
+			<span class={relative !== null ? "aside ratio" : "aside"}>{aside}</span>
+			<Marks cell={cell} />
+			{share !== null ? <span class="share" style={{ width: `${Math.min(100, Math.max(0.6, share * 100)).toFixed(1)}%` }} /> : null}
+		</>
+	);
+}
+
+function hint(cell: Cell | null): string {
+	if (!cell)
+		return "not measured";
+	if (!cell.ok)
+		return `${status_meaning(cell.last.status)} ${f.plural(cell.runs, "run")} stored, none of them a result.`;
+	const out = [`median ${f.exact(cell.ok.wall_s)}`];
+	if (cell.ok.min_s != null && cell.ok.max_s != null && cell.ok.samples !== 1)
+		out.push(`${f.seconds_range(cell.ok.min_s, cell.ok.max_s)} over ${f.plural(cell.ok.samples ?? 0, "execution")}`);
+	if (cell.ok.wall_s != null && cell.ok.process_wall_s)
+		out.push(`${f.percent(cell.ok.wall_s / cell.ok.process_wall_s)} of the process`);
+	if (cell.ok.caveats)
+		out.push(f.plural(cell.ok.caveats, "caveat"));
+	if (cell.last.run_id !== cell.ok.run_id)
+		out.push(`a later run: ${status_word(cell.last.status)}`);
+	return out.join("\n");
+}
+
+const CaseRow = memo(function CaseRow({ line, rows, rel, at, row }: {
+	line: CaseLine; rows: [Platform, number][]; rel: number; at: number; row: number;
+}) {
+	const base = rel >= 0 ? line.item.cells[rel] : undefined;
+	return (
+		<tr class="case" aria-rowindex={row}>
+			<th scope="row" role="rowheader" title={line.item.title ? `${line.item.name}: ${line.item.title}` : line.item.name}>
+				<span class="name">{line.item.name}</span>
+				{line.item.title ? <span class="title">{line.item.title}</span> : null}
+			</th>
+			{rows.map(([p, i], column) => {
+				const cell = line.item.cells[i] ?? null;
+				const ratio = base?.ok?.wall_s && cell?.ok?.wall_s && base !== cell ? cell.ok.wall_s / base.ok.wall_s : null;
+				return (
+					<td role="gridcell" key={p.id} style={ratio === null ? undefined : { background: tint(ratio) }}>
+						<a href={href({ suite: suite.value!.name, app: line.app, case: line.item.name, platform: p.id, run: "" })}
+							tabIndex={at === column ? 0 : -1} data-at={`${line.index}:${column}`} title={hint(cell)}
+							aria-label={sentence(line.app, line.item, p.id, cell, base)}>
+							<Content cell={cell} base={base} />
+						</a>
+					</td>
+				);
+			})}
+		</tr>
+	);
+});
+
+export function short_name(id: string): { vendor: string; product: string; runtime: string } {
+	const m = /^([^-]+)-(.+?)\.([a-z]+[0-9].*)$/.exec(id);
+	return m ? { vendor: m[1]!, product: m[2]!, runtime: m[3]! } : { vendor: "", product: id, runtime: "" };
+}
+
+function facts(p: Platform): string {
+	const info = platform_info(p);
+	const out: string[] = [];
+	if (typeof info.device_count === "number" && info.vendor !== "cpu")
+		out.push(f.plural(info.device_count, "device"));
+	if (typeof info.device_memory_bytes === "number")
+		out.push(f.bytes(info.device_memory_bytes));
+	if (!out.length && typeof info.cores === "number")
+		out.push(f.plural(info.cores, "core"));
+	else if (!out.length && typeof info.cpus === "number")
+		out.push(f.plural(info.cpus, "CPU"));
+	if (info.vendor === "cpu" && typeof info.memory_bytes === "number")
+		out.push(f.bytes(info.memory_bytes));
+	return out.join(" · ");
+}
+
+function Head() {
+	const cases = suite.value?.apps.flatMap((a) => a.cases) ?? [];
+	return (
+		<thead>
+			<tr aria-rowindex={1}>
+				<th scope="col" role="columnheader" class="corner">Application and input</th>
+				{columns.value.map(([p, i]) => {
+					const name = short_name(p.id);
+					const measured = cases.filter((c) => c.cells[i]?.ok).length;
+					return (
+						<th scope="col" role="columnheader" key={p.id} class={route.value.rel === p.id ? "base" : undefined}>
+							<a href={href({ suite: "@platforms", app: "", case: "", platform: "" })} tabIndex={-1} title={`${p.id}\nall facts of the platforms`}>
+								<span class="product">{name.product}</span>{" "}
+								<span class="runtime">{name.vendor} · {name.runtime}</span>
+								<span class="facts">{facts(p) || "\u00a0"}</span>
+								<span class="measured">{measured} of {cases.length} measured</span>
+							</a>
+						</th>
+					);
+				})}
+			</tr>
+		</thead>
+	);
+}
+
+function focus_active(box: HTMLElement | null): void {
+	box?.querySelector<HTMLElement>(`[data-at="${active.value.row}:${active.value.column}"]`)?.focus({ preventScroll: true });
+}
+
+// Bring a row into sight, below the sticky head.
+function show_row(box: HTMLElement, row: number): void {
+	const line = case_lines.value[row];
+	if (!line)
+		return;
+	const top = lines.value.indexOf(line) * ROW_PX;
+	const room = box.clientHeight - (box.querySelector("thead")?.offsetHeight ?? 0);
+	if (top - ROW_PX < box.scrollTop)
+		box.scrollTop = Math.max(0, top - ROW_PX);
+	else if (top + ROW_PX > box.scrollTop + room)
+		box.scrollTop = top + ROW_PX - room;
+}
+
+function show_column(box: HTMLElement): void {
+	const cell = box.querySelector<HTMLElement>(`[data-at="${active.value.row}:${active.value.column}"]`)?.closest("td");
+	const first = box.querySelector<HTMLElement>("th.corner");
+	if (!cell || !first)
+		return;
+	if (cell.offsetLeft - first.offsetWidth < box.scrollLeft)
+		box.scrollLeft = cell.offsetLeft - first.offsetWidth;
+	else if (cell.offsetLeft + cell.offsetWidth > box.scrollLeft + box.clientWidth)
+		box.scrollLeft = cell.offsetLeft + cell.offsetWidth - box.clientWidth;
+}
+
+export function focus_grid(): void {
+	const box = document.querySelector<HTMLElement>(".grid-box");
+	if (box)
+		show_row(box, active.value.row);
+	requestAnimationFrame(() => focus_active(box));
+}
+
+// The cell that the address names becomes the active one, so that Esc comes back to it.
+export function activate_from_route(): void {
+	const r = route.value;
+	const row = case_lines.value.findIndex((l) => l.app === r.app && l.item.name === r.case);
+	const column = columns.value.findIndex(([p]) => p.id === r.platform);
+	if (row >= 0 && column >= 0)
+		active.value = { row, column };
+}
+
+function on_key(event: KeyboardEvent, box: HTMLElement): void {
+	if (event.altKey || event.metaKey)
+		return;
+	const last_row = case_lines.value.length - 1, last_column = columns.value.length - 1;
+	const page = Math.max(1, Math.floor(box.clientHeight / ROW_PX) - 3);
+	let { row, column } = active.value;
+	switch (event.key) {
+	case "ArrowDown": row++; break;
+	case "ArrowUp": row--; break;
+	case "ArrowLeft": column--; break;
+	case "ArrowRight": column++; break;
+	case "PageDown": row += page; break;
+	case "PageUp": row -= page; break;
+	case "Home": column = 0; if (event.ctrlKey) row = 0; break;
+	case "End": column = last_column; if (event.ctrlKey) row = last_row; break;
+	case "Enter": case " ": {
+		event.preventDefault();
+		(event.target as HTMLElement).closest("a")?.click();
+		return;
+	}
+	default: return;
+	}
+	event.preventDefault();
+	active.value = { row: Math.min(last_row, Math.max(0, row)), column: Math.min(last_column, Math.max(0, column)) };
+	show_row(box, active.value.row);
+	// The row may only come into being with the next drawing.
+	requestAnimationFrame(() => {
+		focus_active(box);
+		show_column(box);
+	});
+}
+
+export function Grid({ hidden }: { hidden: boolean }) {
+	const box = useRef<HTMLDivElement>(null);
+	const all = lines.value;
+	const rel = report.platforms.findIndex((p) => p.id === route.value.rel);
+	const every = printing.value || all.length <= ALL_ROWS;
+	const start = every ? 0 : Math.max(0, Math.floor(scroll.value.top / ROW_PX) - BEYOND);
+	const end = every ? all.length : Math.min(all.length, Math.ceil((scroll.value.top + scroll.value.height) / ROW_PX) + BEYOND);
+	const here = active.value.row < case_lines.value.length ? active.value : { row: 0, column: 0 };
+
+	useLayoutEffect(() => {
+		const node = box.current!;
+		const measure = () => {
+			if (node.clientHeight)
+				scroll.value = { top: node.scrollTop, height: node.clientHeight };
+		};
+		measure();
+		const watch = new ResizeObserver(measure);
+		watch.observe(node);
+		node.addEventListener("scroll", measure, { passive: true });
+		return () => {
+			watch.disconnect();
+			node.removeEventListener("scroll", measure);
+		};
+	}, []);
+	useEffect(() => {
+		if (box.current && !hidden)
+			box.current.scrollTop = 0;
+	}, [suite.value?.name, route.value.filter]);
+
+	return (
+		<div class="grid-box" ref={box} hidden={hidden} onKeyDown={(e) => on_key(e, box.current!)}
+			onFocusIn={(e) => {
+				const at = (e.target as HTMLElement).dataset?.at?.split(":").map(Number);
+				if (at)
+					active.value = { row: at[0]!, column: at[1]! };
+			}}>
+			<table role="grid" aria-label={`${suite.value?.name ?? ""}: inputs by platforms`} aria-rowcount={all.length + 1}
+				aria-colcount={columns.value.length + 1} style={{ "--columns": columns.value.length }}>
+				<colgroup><col class="first" />{columns.value.map(([p]) => <col key={p.id} />)}</colgroup>
+				<Head />
+				<tbody>
+					{start > 0 ? <tr class="space" role="presentation" style={{ height: `${start * ROW_PX}px` }} /> : null}
+					{all.slice(start, end).map((line, i) => line.kind === "app" ? (
+						<tr class="app" key={`a ${line.app}`} aria-rowindex={start + i + 2}>
+							<th scope="rowgroup" role="rowheader">
+								<span class="name">{line.app}</span>
+								<span class="title">{f.plural(line.shown, "input")}, {line.measured} of {line.possible} measured</span>
+							</th>
+							<td role="gridcell" colSpan={columns.value.length} />
+						</tr>
+					) : (
+						<CaseRow key={`c ${line.app}/${line.item.name}`} line={line} rows={columns.value} rel={rel} row={start + i + 2}
+							at={here.row === line.index ? here.column : -1} />
+					))}
+					{end < all.length ? <tr class="space" role="presentation" style={{ height: `${(all.length - end) * ROW_PX}px` }} /> : null}
+				</tbody>
+			</table>
+			{all.length === 0 ? <p class="empty">{route.value.filter ? `No input matches “${route.value.filter}”.` : "Nothing is stored yet."}</p> : null}
+		</div>
+	);
+}
+
+// Arrow keys belong to the grid, but the first of them may come while nothing has the focus.
+addEventListener("keydown", (e) => {
+	if (document.activeElement === document.body && e.key.startsWith("Arrow") && !route.value.app && !e.altKey && !e.metaKey && !e.ctrlKey) {
+		e.preventDefault();
+		focus_grid();
+	}
+});
+
+export function counts(): { apps: number; inputs: number; measured: number; possible: number } {
+	const s = suite.value;
+	const cases = s?.apps.flatMap((a) => a.cases) ?? [];
+	let measured = 0;
+	for (const c of cases)
+		for (const [, i] of columns.value)
+			measured += c.cells[i]?.ok ? 1 : 0;
+	return { apps: s?.apps.length ?? 0, inputs: cases.length, measured, possible: cases.length * columns.value.length };
+}
+
+export function step_case(by: number): void {
+	const r = route.value;
+	const at = case_lines.value.findIndex((l) => l.app === r.app && l.item.name === r.case);
+	const next = case_lines.value[at + by];
+	if (at >= 0 && next)
+		go({ app: next.app, case: next.item.name, run: "" });
+}

@@ -1,0 +1,104 @@
+// The stored runs of one cell over time: medians with their ranges, and what changed.
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import { type Cell, history_rows, type RunRow } from "./data";
+import * as f from "./format";
+import { status_word } from "./words";
+import { theme } from "./theme";
+
+function time_of(run: RunRow): number {
+	const t = Date.parse(run.utc ?? "");
+	return Number.isNaN(t) ? 0 : t / 1000;
+}
+
+function Chart({ runs }: { runs: RunRow[] }) {
+	const host = useRef<HTMLDivElement>(null);
+	const shade = theme.value;
+	useEffect(() => {
+		const node = host.current!;
+		const color = (name: string) => getComputedStyle(node).getPropertyValue(name).trim();
+		const xs = runs.map(time_of), ys = runs.map((r) => r.wall_s!);
+		const low = runs.map((r) => r.min_s ?? r.wall_s!), high = runs.map((r) => r.max_s ?? r.wall_s!);
+		const top = Math.max(...high), bottom = Math.min(...low), span = top - bottom || top * 0.1;
+		const zone = (u: number) => uPlot.tzDate(new Date(u * 1e3), "Etc/UTC");
+		const draw_ranges = (u: uPlot) => {
+			const { ctx } = u;
+			ctx.save();
+			ctx.strokeStyle = color("--region");
+			ctx.globalAlpha = 0.55;
+			ctx.lineWidth = 1.5 * devicePixelRatio;
+			for (let i = 0; i < xs.length; i++) {
+				const x = Math.round(u.valToPos(xs[i]!, "x", true));
+				ctx.beginPath();
+				ctx.moveTo(x, u.valToPos(low[i]!, "y", true));
+				ctx.lineTo(x, u.valToPos(high[i]!, "y", true));
+				ctx.stroke();
+			}
+			ctx.restore();
+		};
+		const axis = { stroke: color("--dim"), grid: { stroke: color("--line"), width: 1 }, ticks: { stroke: color("--line"), width: 1, size: 4 }, font: "11px system-ui, sans-serif" };
+		const plot = new uPlot({
+			width: node.clientWidth || 600, height: 190, ms: 1e-3, tzDate: zone, legend: { show: false },
+			cursor: { points: { size: 9 }, drag: { x: true, y: false } },
+			scales: { x: { time: true, range: (_u, a, b) => { const p = (b - a) * 0.03 || 43200; return [a - p, b + p]; } }, y: { range: [Math.max(0, bottom - span * 0.25), top + span * 0.25] } },
+			axes: [{ ...axis }, { ...axis, size: 66, values: (_u, ticks) => ticks.map((t) => (t < 0 ? "" : f.seconds(t))) }],
+			series: [{}, { stroke: color("--region"), width: 0, points: { show: true, size: 7, fill: color("--region"), stroke: color("--page") }, paths: () => null }],
+			hooks: { drawAxes: [draw_ranges] },
+		}, [xs, ys], node);
+		const watch = new ResizeObserver(() => {
+			if (node.clientWidth && node.clientWidth !== plot.width)
+				plot.setSize({ width: node.clientWidth, height: 190 });
+		});
+		watch.observe(node);
+		return () => {
+			watch.disconnect();
+			plot.destroy();
+		};
+	}, [runs, shade]);
+	const first = runs[0]!, last = runs[runs.length - 1]!;
+	return (
+		<div role="figure" aria-label={`${runs.length} results from ${f.when(first.utc)} to ${f.when(last.utc)}, the last median ${f.seconds(last.wall_s)}; the table below has them all`}>
+			<div class="chart" ref={host} aria-hidden="true" />
+		</div>
+	);
+}
+
+export function History({ cell, shown }: { cell: Cell; shown: string }) {
+	const runs = history_rows(cell);
+	const ok = runs.filter((r) => r.status === "ok" && r.wall_s != null);
+	const before = new Map<string, RunRow>();
+	for (let i = 0; i + 1 < ok.length; i++)
+		before.set(ok[i]!.run_id, ok[i + 1]!);
+	return (
+		<section class="card wide" id="history">
+			<h3>History <span class="dim">{f.plural(cell.runs, "run")}</span></h3>
+			{ok.length > 1 ? <Chart runs={[...ok].reverse()} /> : null}
+			<div class="scroll" tabIndex={0} role="region" aria-label="Table of runs">
+				<table class="data">
+					<thead><tr><th scope="col">Run</th><th scope="col">Status</th><th scope="col" class="n">Median</th><th scope="col" class="n">Range</th><th scope="col" class="n">n</th><th scope="col" class="n">Against the result before</th></tr></thead>
+					<tbody>
+						{runs.slice(0, 100).map((r) => {
+							const prev = before.get(r.run_id);
+							const ratio = prev && r.wall_s ? r.wall_s / prev.wall_s! : null;
+							return (
+								<tr key={r.run_id} class={r.run_id === shown ? "now" : undefined}>
+									<td title={r.run_id}>{f.when(r.utc)}{r.run_id === shown ? <span class="tag">shown</span> : null}{r.kind && r.kind !== "measured" ? <span class="tag">{r.kind}</span> : null}</td>
+									<td>{r.status === "ok" ? "ok" : <span class="bad">{status_word(r.status)}</span>}</td>
+									<td class="n" title={f.exact(r.wall_s)}>{r.wall_s == null ? <Null /> : f.seconds(r.wall_s)}</td>
+									<td class="n">{r.min_s == null || r.max_s == null ? <Null /> : r.samples === 1 ? <span class="dim">one sample</span> : f.seconds_range(r.min_s, r.max_s)}</td>
+									<td class="n">{r.samples ?? <Null />}</td>
+									<td class="n">{ratio === null ? <span class="dim">–</span> : <span class={Math.abs(ratio - 1) < 0.0005 ? "" : ratio < 1 ? "faster" : "slower"} title={`${f.exact(prev!.wall_s)} before`}>{f.change(ratio)} {Math.abs(ratio - 1) < 0.0005 ? "" : ratio < 1 ? "faster" : "slower"}</span>}</td>
+								</tr>
+							);
+						})}
+					</tbody>
+				</table>
+			</div>
+			{cell.runs > Math.min(100, runs.length) ? <p class="note">The newest {Math.min(100, runs.length)} of {f.count(cell.runs)} runs are shown; <code>roimeter runs</code> lists the others.</p> : null}
+		</section>
+	);
+}
+
+export function Null({ why }: { why?: string }) {
+	return <span class="null" title={why ?? "not known"}>null</span>;
+}
