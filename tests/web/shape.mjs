@@ -84,10 +84,6 @@ export function shape(dir, title = "Roimeter report") {
 		return out.records.push(r) - 1;
 	};
 	const platforms = [...new Set(records.map((r) => r.platform))].sort();
-	out.platforms = platforms.map((id) => {
-		const newest = records.filter((r) => r.platform === id && r.platform_info).sort((a, b) => (a.run_id < b.run_id ? 1 : -1))[0];
-		return { id, info: newest ? intern("platform_info", without_nulls(newest.platform_info)) : null };
-	});
 	const suites = [...new Set([...records.map((r) => r.suite), ...declared.map((d) => d[0])])].sort();
 	for (const suite of suites) {
 		const rows = declared.filter((d) => d[0] === suite).map((d) => ({ app: d[1], name: d[2], title: d[3], declared: true }));
@@ -116,5 +112,9 @@ export function shape(dir, title = "Roimeter report") {
 		}
 		out.suites.push({ name: suite, apps });
 	}
+	out.platforms = platforms.map((id) => {
+		const newest = records.filter((r) => r.platform === id && r.platform_info).sort((a, b) => (a.run_id < b.run_id ? 1 : -1))[0];
+		return { id, info: newest ? intern("platform_info", without_nulls(newest.platform_info)) : null };
+	});
 	return out;
 }

@@ -93,7 +93,7 @@ export function count(x: Num): string {
 export function percent(x: Num, digits = 1): string {
 	if (x == null)
 		return "null";
-	const p = x * 100;
+	const p = x * 100 * NUDGE;
 	if (p !== 0 && Math.abs(p) < 0.05)
 		return `${p < 0 ? "−" : ""}<0.1 %`;
 	return `${p.toFixed(Math.abs(p) >= 99.95 ? 0 : digits).replace("-", "−")} %`;

@@ -1,0 +1,352 @@
+/* The report as Markdown: for merge requests, mail and whoever has no browser at hand. Every
+ * name comes from outside and is escaped, so that it stays the text that it is. */
+#include "report/page.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/num.h"
+#include "report/format.h"
+
+/* ---- text that stays text ----------------------------------------------------------------------
+ */
+
+static void put_text(struct buf *b, const char *text)
+{
+	for (const char *p = text ? text : "null"; *p; p++) {
+		if ((unsigned char)*p < ' ')
+			buf_put(b, " ", 1);
+		else if (*p == '<')
+			buf_puts(b, "&lt;");
+		else if (*p == '&')
+			buf_puts(b, "&amp;");
+		else if (strchr("\\`*_{}[]()#+!|~>$", *p))
+			buf_printf(b, "\\%c", *p);
+		else
+			buf_put(b, p, 1);
+	}
+}
+
+/* In code marks, longer than any run of them inside. A pipe would end the cell of a table. */
+static void put_code(struct buf *b, const char *text)
+{
+	size_t longest = 0;
+	for (const char *p = text; *p; p++) {
+		size_t n = strspn(p, "`");
+		longest = n > longest ? n : longest;
+		p += n ? n - 1 : 0;
+	}
+	for (size_t i = 0; i <= longest; i++)
+		buf_put(b, "`", 1);
+	buf_puts(b, longest ? " " : "");
+	for (const char *p = text; *p; p++) {
+		if (*p == '|')
+			buf_puts(b, "\\|");
+		else
+			buf_put(b, (unsigned char)*p < ' ' ? " " : p, 1);
+	}
+	buf_puts(b, longest ? " " : "");
+	for (size_t i = 0; i <= longest; i++)
+		buf_put(b, "`", 1);
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+/* ---- records
+ * ------------------------------------------------------------------------------------- */
+
+/* A block of a record, taken back from the dictionary where it lies there. */
+static const json_t *block_of(const json_t *data, const json_t *rec, const char *name)
+{
+	const json_t *value = json_object_get(rec, name);
+	if (!json_is_integer(value))
+		return value;
+	return json_array_get(json_object_get(json_object_get(data, "dict"), name),
+			      (size_t)json_integer_value(value));
+}
+
+static const json_t *record_of(const json_t *data, const json_t *cell, const char *key)
+{
+	const json_t *place = json_object_get(cell, key);
+	if (!json_is_integer(place))
+		return NULL;
+	return json_array_get(json_object_get(data, "records"), (size_t)json_integer_value(place));
+}
+
+static void put_seconds(struct buf *b, const char *before, double s, const char *after)
+{
+	char text[FORMAT_BYTES];
+	buf_printf(b, "%s%s%s", before, format_seconds(text, s), after);
+}
+
+static void put_list_of_seconds(struct buf *b, const json_t *list)
+{
+	size_t i;
+	json_t *value;
+	json_array_foreach((json_t *)list, i, value)
+		put_seconds(b, i ? ", " : "", json_number_value(value), "");
+}
+
+/* ---- grid
+ * ------------------------------------------------------------------------------------------ */
+
+static void put_cell(struct buf *b, const json_t *data, const json_t *cell)
+{
+	char text[FORMAT_BYTES];
+	if (!json_is_object(cell)) {
+		buf_puts(b, " null |");
+		return;
+	}
+	const json_t *ok = json_object_get(cell, "ok"), *last = json_object_get(cell, "last");
+	if (!json_is_object(ok)) {
+		buf_printf(b, " _%s_ |", format_status(text_of(last, "status")));
+		return;
+	}
+	const json_t *roi = json_object_get(record_of(data, cell, "record"), "roi");
+	double spread = format_number(roi, "spread");
+	put_seconds(b, " **", format_number(ok, "wall_s"), "**");
+	if (known(spread))
+		buf_printf(b, " %s", format_percent(text, spread));
+	else if (format_number(ok, "samples") == 1)
+		buf_puts(b, " n=1");
+	if (format_number(ok, "caveats") > 0)
+		buf_printf(b, " (%.0f caveat%s)", format_number(ok, "caveats"),
+			   format_number(ok, "caveats") == 1 ? "" : "s");
+	if (json_is_object(json_object_get(cell, "last")) &&
+	    strcmp(text_of(ok, "run_id"), text_of(last, "run_id")) != 0)
+		buf_printf(b, " later: _%s_", format_status(text_of(last, "status")));
+	buf_puts(b, " |");
+}
+
+static void put_grid(struct buf *b, const json_t *data, const json_t *suite)
+{
+	const json_t *platforms = json_object_get(data, "platforms");
+	size_t i, j, k;
+	json_t *platform, *app, *item, *cell;
+	buf_puts(b, "| application | input |");
+	json_array_foreach((json_t *)platforms, i, platform)
+	{
+		buf_puts(b, " ");
+		put_text(b, text_of(platform, "id"));
+		buf_puts(b, " |");
+	}
+	buf_puts(b, "\n|---|---|");
+	for (i = 0; i < json_array_size(platforms); i++)
+		buf_puts(b, "---:|");
+	buf_puts(b, "\n");
+	json_array_foreach(json_object_get(suite, "apps"), i, app)
+		json_array_foreach(json_object_get(app, "cases"), j, item)
+	{
+		buf_puts(b, "| ");
+		put_text(b, text_of(app, "name"));
+		buf_puts(b, " | ");
+		put_text(b, text_of(item, "name"));
+		buf_puts(b, " |");
+		json_array_foreach(json_object_get(item, "cells"), k, cell) put_cell(b, data, cell);
+		buf_puts(b, "\n");
+	}
+	buf_puts(b, "\n");
+}
+
+/* ---- one measurement
+ * ------------------------------------------------------------------------------- */
+
+static void put_headline(struct buf *b, const json_t *data, const json_t *rec)
+{
+	char text[FORMAT_BYTES];
+	const json_t *roi = json_object_get(rec, "roi"), *runs = json_object_get(roi, "runs_s");
+	const json_t *ci = json_object_get(roi, "ci95_s"),
+		     *context = json_object_get(rec, "context");
+	double wall = format_number(roi, "wall_s"),
+	       process = format_number(context, "process_wall_s");
+	double n = format_number(block_of(data, rec, "measurement"), "cleans_used");
+	put_seconds(b, "- Region: **", wall, "**, median over ");
+	if (known(n))
+		buf_printf(b, "%.0f clean execution%s", n, n == 1 ? "" : "s");
+	else
+		buf_puts(b, "null executions");
+	if (json_array_size(ci) == 2) {
+		put_seconds(b, "; interval ", json_number_value(json_array_get(ci, 0)), "");
+		put_seconds(b, " to ", json_number_value(json_array_get(ci, 1)), "");
+		buf_printf(b, ", covers the median with %s",
+			   format_percent(text, format_number(roi, "ci95_coverage")));
+	} else {
+		buf_puts(b, "; interval null");
+	}
+	buf_printf(b, "; range %s\n", format_percent(text, format_number(roi, "spread")));
+	if (json_array_size(runs)) {
+		buf_puts(b, "- Executions: ");
+		put_list_of_seconds(b, runs);
+		buf_puts(b, "\n");
+	}
+	put_seconds(b, "- Process: ", process, "");
+	buf_printf(b, ", of which the region is %s", format_percent(text, wall / process));
+	put_seconds(b, "; before ", format_number(context, "pre_roi_s"), "");
+	put_seconds(b, ", excluded ", format_number(roi, "excluded_s"), "");
+	put_seconds(b, ", after ", format_number(context, "post_roi_s"), "\n");
+}
+
+static void put_numbers(struct buf *b, const json_t *rec)
+{
+	char text[FORMAT_BYTES];
+	const json_t *roi = json_object_get(rec, "roi"), *fom = json_object_get(rec, "fom");
+	const json_t *own = json_object_get(rec, "own_timer"),
+		     *device = json_object_get(rec, "device");
+	buf_printf(b, "- Entries %s", format_significant(text, format_number(roi, "entries")));
+	buf_printf(b, ", processes %s", format_significant(text, format_number(roi, "processes")));
+	put_seconds(b, ", imbalance ", format_number(roi, "imbalance_s"), "");
+	buf_printf(b, ", steps %s\n", format_significant(text, format_number(roi, "steps")));
+	if (json_object_get(fom, "name")) {
+		buf_puts(b, "- ");
+		put_text(b, text_of(fom, "name"));
+		buf_printf(b, ": %s ", format_significant(text, format_number(fom, "value")));
+		put_text(b, text_of(fom, "unit"));
+		buf_printf(b, " (%s is better)\n",
+			   text_of(fom, "better") ? text_of(fom, "better") : "null");
+	}
+	if (known(format_number(own, "value_s"))) {
+		put_seconds(b, "- Own timer: ", format_number(own, "value_s"), "");
+		buf_printf(b, "; the region differs from it by %s\n",
+			   format_percent(text, format_number(own, "roi_diff_frac")));
+	}
+	if (!device) {
+		buf_puts(b, "- Device: null\n");
+		return;
+	}
+	put_seconds(b, "- Device: busy ", format_number(device, "busy_s"), "");
+	buf_printf(b, " (%s of the region)",
+		   format_percent(text, format_number(device, "busy_frac_of_roi")));
+	put_seconds(b, ", host gap ", format_number(device, "host_gap_s"), "\n");
+}
+
+static void put_ops(struct buf *b, const json_t *rec)
+{
+	char text[FORMAT_BYTES];
+	const json_t *ops = json_object_get(rec, "ops"), *columns = json_object_get(ops, "columns");
+	size_t name = 0, total = 0, share = 0, i;
+	json_t *value, *row;
+	json_array_foreach((json_t *)columns, i, value)
+	{
+		if (strcmp(json_string_value(value), "name") == 0)
+			name = i;
+		else if (strcmp(json_string_value(value), "total_s") == 0)
+			total = i;
+		else if (strcmp(json_string_value(value), "share") == 0)
+			share = i;
+	}
+	if (!ops)
+		return;
+	buf_puts(b, "\n| operation | total | share |\n|---|---:|---:|\n");
+	json_array_foreach(json_object_get(ops, "rows"), i, row)
+	{
+		if (!json_is_string(json_array_get(row, name)))
+			continue;
+		buf_puts(b, "| ");
+		put_code(b, json_string_value(json_array_get(row, name)));
+		put_seconds(b, " | ", total ? json_number_value(json_array_get(row, total)) : NAN,
+			    "");
+		buf_printf(
+			b, " | %s |\n",
+			format_percent(text, share ? json_number_value(json_array_get(row, share))
+						   : NAN));
+	}
+	buf_puts(b, "\n");
+}
+
+static void put_words(struct buf *b, const json_t *data, const json_t *rec)
+{
+	const json_t *argv = json_object_get(json_object_get(rec, "inputs"), "argv");
+	const json_t *env = json_object_get(json_object_get(rec, "inputs"), "env");
+	struct buf line = { 0 };
+	size_t i;
+	json_t *value;
+	json_array_foreach((json_t *)env, i, value)
+		buf_printf(&line, "%s ", json_string_value(value));
+	json_array_foreach((json_t *)argv, i, value)
+		buf_printf(&line, "%s%s", i ? " " : "", json_string_value(value));
+	buf_puts(b, "- Command: ");
+	if (line.len)
+		put_code(b, line.data);
+	else
+		buf_puts(b, "null");
+	buf_puts(b, "\n- Run ");
+	put_code(b, text_of(rec, "run_id") ? text_of(rec, "run_id") : "");
+	buf_printf(b, " (%s)\n", text_of(rec, "kind") ? text_of(rec, "kind") : "null");
+	b->failed |= line.failed;
+	buf_done(&line);
+	json_array_foreach((json_t *)block_of(data, rec, "caveats"), i, value)
+	{
+		buf_puts(b, "- Caveat ");
+		put_code(b, text_of(value, "code") ? text_of(value, "code") : "");
+		buf_puts(b, ": ");
+		put_text(b, text_of(value, "text"));
+		buf_puts(b, "\n");
+	}
+}
+
+static void put_status(struct buf *b, const json_t *rec, const char *what)
+{
+	buf_printf(b, "- %s: **%s** (", what, format_status(text_of(rec, "status")));
+	put_code(b, text_of(rec, "status") ? text_of(rec, "status") : "");
+	buf_puts(b, ") ");
+	put_text(b, text_of(rec, "status_text") ? text_of(rec, "status_text") : "");
+	buf_puts(b, "\n");
+}
+
+static void put_measurement(struct buf *b, const json_t *data, const json_t *cell)
+{
+	const json_t *rec = record_of(data, cell, "record");
+	const json_t *later = record_of(data, cell, "last_record");
+	if (!rec)
+		return;
+	buf_puts(b, "### ");
+	put_text(b, text_of(rec, "app"));
+	buf_puts(b, " ");
+	put_text(b, text_of(rec, "case"));
+	buf_puts(b, " on ");
+	put_text(b, text_of(rec, "platform"));
+	buf_puts(b, "\n\n");
+	if (later)
+		put_status(b, later, "A later run");
+	if (json_is_object(json_object_get(cell, "ok"))) {
+		put_headline(b, data, rec);
+		put_numbers(b, rec);
+	} else {
+		put_status(b, rec, "No result");
+	}
+	put_words(b, data, rec);
+	put_ops(b, rec);
+	buf_puts(b, "\n");
+}
+
+static void put_suite(struct buf *b, const json_t *data, const json_t *suite)
+{
+	size_t i, j, k;
+	json_t *app, *item, *cell;
+	buf_puts(b, "## ");
+	put_text(b, text_of(suite, "name"));
+	buf_puts(b, "\n\n");
+	put_grid(b, data, suite);
+	json_array_foreach(json_object_get(suite, "apps"), i, app)
+		json_array_foreach(json_object_get(app, "cases"), j, item) json_array_foreach(
+			json_object_get(item, "cells"), k, cell) if (json_is_object(cell))
+			put_measurement(b, data, cell);
+}
+
+int report_markdown(struct buf *out, const json_t *data, const char *hash)
+{
+	size_t i;
+	json_t *suite;
+	buf_puts(out, "# ");
+	put_text(out, text_of(data, "title"));
+	buf_puts(out,
+		 "\n\nMedian of the region of interest over the clean executions, and their range "
+		 "as a share of it. null: never measured, or not known; it is never 0.\n\n");
+	json_array_foreach(json_object_get(data, "suites"), i, suite) put_suite(out, data, suite);
+	buf_printf(out, "---\n%s, report@%s\n", text_of(data, "tool"), hash);
+	return out->failed ? -ENOMEM : 0;
+}

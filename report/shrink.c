@@ -1,0 +1,147 @@
+/* Smaller JSON. */
+#include "report/shrink.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "lib/buf.h"
+#include "schema/codec.h"
+
+static bool is_empty_object(const json_t *value)
+{
+	return json_is_object(value) && json_object_size(value) == 0;
+}
+
+static json_t *object_without_nulls(const json_t *object)
+{
+	json_t *out = json_object(), *value;
+	const char *key;
+	json_object_foreach((json_t *)object, key, value)
+	{
+		if (json_is_null(value))
+			continue;
+		json_t *small = shrink_nulls(value);
+		if (is_empty_object(small)) {
+			json_decref(small);
+			continue;
+		}
+		if (json_object_set_new(out, key, small)) {
+			json_decref(out);
+			return NULL;
+		}
+	}
+	return out;
+}
+
+json_t *shrink_nulls(const json_t *value)
+{
+	if (json_is_object(value))
+		return object_without_nulls(value);
+	if (!json_is_array(value))
+		return json_incref((json_t *)value);
+	json_t *out = json_array();
+	size_t i;
+	json_t *item;
+	json_array_foreach((json_t *)value, i,
+			   item) if (json_array_append_new(out, shrink_nulls(item)))
+	{
+		json_decref(out);
+		return NULL;
+	}
+	return out;
+}
+
+/* Names of the columns in order of their first row; seen is a set of them. */
+static int collect_columns(json_t *columns, json_t *seen, const json_t *rows)
+{
+	size_t i;
+	json_t *row, *value;
+	const char *key;
+	json_array_foreach((json_t *)rows, i, row)
+	{
+		json_object_foreach(row, key, value)
+		{
+			if (json_object_get(seen, key))
+				continue;
+			if (json_object_set_new(seen, key, json_true()) ||
+			    json_array_append_new(columns, json_string(key)))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static json_t *cells_of(const json_t *row, const json_t *columns)
+{
+	json_t *cells = json_array(), *name;
+	size_t i;
+	json_array_foreach((json_t *)columns, i, name)
+	{
+		json_t *value = json_object_get(row, json_string_value(name));
+		if (json_array_append_new(cells, value ? json_incref(value) : json_null())) {
+			json_decref(cells);
+			return NULL;
+		}
+	}
+	return cells;
+}
+
+json_t *shrink_table(const json_t *rows)
+{
+	json_t *columns = json_array(), *seen = json_object(), *lines = json_array(), *row;
+	bool bad = !seen || !lines || !columns || collect_columns(columns, seen, rows);
+	size_t i;
+	json_array_foreach((json_t *)rows, i,
+			   row) if (!bad && json_array_append_new(lines, cells_of(row, columns)))
+		bad = true;
+	json_decref(seen);
+	if (bad) {
+		json_decref(columns);
+		json_decref(lines);
+		return NULL;
+	}
+	return json_pack("{s:o, s:o}", "columns", columns, "rows", lines);
+}
+
+static json_t *child(json_t *object, const char *name, json_t *(*make)(void))
+{
+	json_t *value = json_object_get(object, name);
+	if (value)
+		return value;
+	value = make();
+	return json_object_set_new(object, name, value) ? NULL : value;
+}
+
+int shrink_intern_take(struct shrink_dict *d, const char *name, json_t *value)
+{
+	int rc = -ENOMEM;
+	struct buf text = { 0 };
+	if (!d->values)
+		d->values = json_object();
+	if (!d->places)
+		d->places = json_object();
+	json_t *list = child(d->values, name, json_array);
+	json_t *places = child(d->places, name, json_object);
+	if (!list || !places || !value || json_text(&text, value))
+		goto out;
+	const json_t *place = json_object_get(places, text.data);
+	if (place) {
+		rc = (int)json_integer_value(place);
+		goto out;
+	}
+	rc = (int)json_array_size(list);
+	if (json_object_set_new(places, text.data, json_integer(rc)) ||
+	    json_array_append(list, value))
+		rc = -ENOMEM;
+out:
+	buf_done(&text);
+	json_decref(value);
+	return rc;
+}
+
+void shrink_dict_done(struct shrink_dict *d)
+{
+	json_decref(d->values);
+	json_decref(d->places);
+	*d = (struct shrink_dict){ 0 };
+}
