@@ -1,19 +1,23 @@
-/* The pieces of the page, as web/build.mjs cut them. PAGE_DIR is where they lie; it is not
- * defined when there was no Node.js to make them. */
-	.section .rodata
-#ifdef PAGE_DIR
-#define PIECE(n) .globl report_page_##n; .hidden report_page_##n; report_page_##n: .incbin PAGE_DIR "/page." #n
+/* The pieces of the page, as web/build.mjs cut them; the assembler finds them by -I. HAVE_PAGE is
+ * not defined when there was no Node.js to make them. */
+#ifdef HAVE_PAGE
+#define BYTES(name) .incbin name
 #else
-#define PIECE(n) .globl report_page_##n; .hidden report_page_##n; report_page_##n:
+#define BYTES(name)
 #endif
-	PIECE(0)
-	PIECE(1)
-	PIECE(2)
-	PIECE(3)
+#define PIECE(symbol, name) \
+	.globl symbol; .hidden symbol; \
+symbol: BYTES(name)
+
+	.section .rodata
+	PIECE(report_page_0, "page.0")
+	PIECE(report_page_1, "page.1")
+	PIECE(report_page_2, "page.2")
+	PIECE(report_page_3, "page.3")
 	.globl report_page_4
 	.hidden report_page_4
 report_page_4:
-#ifdef PAGE_DIR
+#ifdef HAVE_PAGE
 	.byte 1
 #else
 	.byte 0

@@ -7,7 +7,7 @@ WEB_SOURCES := $(wildcard web/src/*) web/build.mjs web/tsconfig.json
 HAVE_NODE := $(and $(filter-out no,$(NODE)),$(shell command -v $(NPM)))
 NPM_CI := $(NPM) ci --ignore-scripts --no-audit --no-fund --loglevel=error
 
-PART_OBJS += $(B)/report/page_data.o
+$(B)/parts.a: $(B)/report/page_data.o
 
 ifneq ($(HAVE_NODE),)
 $(WEB)/packages: web/package.json web/package-lock.json web/.npmrc
@@ -24,7 +24,7 @@ $(WEB)/page.0: $(WEB)/packages $(WEB_SOURCES)
 
 $(B)/report/page_data.o: report/page_data.S $(WEB)/page.0
 	@mkdir -p $(@D)
-	$(CC) -DPAGE_DIR='"$(abspath $(WEB))"' -c -o $@ $<
+	$(CC) -DHAVE_PAGE -Wa,-I$(WEB) -c -o $@ $<
 
 # What only the tests need: the type checker and the accessibility checker.
 $(B)/web-check/packages: web/package.json web/package-lock.json web/.npmrc
