@@ -58,7 +58,7 @@
 	F(num, iqr, "1", "interquartile range / median, inclusive quartiles; null below 4")   \
 	F(ter, stable, "", "range <= 10 %, from 10 samples on IQR <= 5 %; null for one")      \
 	F(txt, stable_rule, "", "range or iqr")                                               \
-	F(ter, two_levels, "", "the samples fall into two groups; null below 4")              \
+	F(ter, two_levels, "", "the samples fall into two groups of two or more; null for one") \
 	F(ter, drift, "", "the samples rise or fall with their order; null below 5")          \
 	F(num, entries, "1", "region entries per process, the largest")                       \
 	F(num, excluded_s, "s", "time inside the region that the marks leave out, the largest") \
