@@ -4,6 +4,7 @@
 #include "marker/guest.h"
 #include "marker/mark.h"
 
+#include <assert.h>
 #include <string.h>
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -22,36 +23,125 @@ static void bins_count(uint64_t *bins, uint64_t ticks, double ns_per_tick)
 	PUT(*bin, GET(*bin) + 1);
 }
 
-/* The ring is full: its oldest records make room. */
-void fold_oldest(struct mark_thread *t, double ns_per_tick)
+/* Counts of one batch. Four records in a row count in four places: two counts of the same bin need
+ * not wait for each other then, which is most of the time this takes. */
+#define WAYS 4
+
+struct batch {
+	uint64_t gross, excluded, excludes, min, max;
+	_Alignas(8) uint8_t bins[WAYS][ROI_BINS];
+};
+
+static_assert(MARKLOG_FOLD / WAYS <= UINT8_MAX, "a bin holds a batch");
+static_assert(MARKLOG_FOLD % WAYS == 0, "all ways are equal");
+static_assert((MARKLOG_RECORDS - MARKLOG_KEPT) % MARKLOG_FOLD == 0, "a batch never wraps");
+
+/* roi_bin() by what the processor has done already when it made a double of the number: exponent
+ * and two bits of the fraction are the bin. */
+static inline unsigned bin_of(double ns)
+{
+	if (ns < 4)
+		return (unsigned)ns;
+	uint64_t bits;
+	memcpy(&bits, &ns, sizeof bits);
+	uint64_t bin = (bits >> 50) - 4096; /* 4 ns: exponent 1023 + 2, bin 4 */
+	return bin < ROI_BINS ? (unsigned)bin : ROI_BINS - 1;
+}
+
+static inline void batch_add(struct batch *b, const struct marklog_record *r, double ns_per_tick,
+			     int way)
+{
+	uint64_t gross = r->end - r->begin;
+	uint64_t net = gross - r->excluded;
+	b->gross += gross;
+	b->excluded += r->excluded;
+	b->excludes += r->excludes;
+	b->min = least(b->min, net);
+	b->max = most(b->max, net);
+	b->bins[way][bin_of((double)(int64_t)net * ns_per_tick)]++;
+}
+
+/* Most groups of eight bins are empty. */
+static void bins_sum(uint64_t *to, const uint64_t *from, const struct batch *b)
+{
+	memcpy(to, from, ROI_BINS * sizeof *to);
+	for (int i = 0; i < ROI_BINS; i += 8) {
+		uint64_t any = 0, eight;
+		for (int way = 0; way < WAYS; way++) {
+			memcpy(&eight, &b->bins[way][i], sizeof eight);
+			any |= eight;
+		}
+		for (int k = i; any && k < i + 8; k++)
+			to[k] += (uint64_t)b->bins[0][k] + b->bins[1][k] + b->bins[2][k] +
+				 b->bins[3][k];
+	}
+}
+
+/* The ring is full: its oldest records make room. Sums are written beside the valid ones. */
+static void fold_oldest(struct mark_thread *t, double ns_per_tick)
 {
 	struct marklog_stream *s = t->stream;
 	uint32_t side = GET(s->fold) ^ 1;
 	struct marklog_fold *to = &s->folds[side];
+	const struct marklog_fold *from = &s->folds[side ^ 1];
 	const struct marklog_record *r = t->next; /* ring full: the next place is the oldest */
-	struct marklog_fold f;
-	memcpy(&f, &s->folds[side ^ 1], sizeof f);
-	if (!f.count) {
-		f.min = UINT64_MAX;
-		f.first = r->begin;
+	struct batch b = { .min = from->count ? from->min : UINT64_MAX, .max = from->max };
+
+	for (int i = 0; i < MARKLOG_FOLD; i += WAYS) {
+		batch_add(&b, r + i, ns_per_tick, 0);
+		batch_add(&b, r + i + 1, ns_per_tick, 1);
+		batch_add(&b, r + i + 2, ns_per_tick, 2);
+		batch_add(&b, r + i + 3, ns_per_tick, 3);
 	}
-	for (int i = 0; i < MARKLOG_FOLD; i++) {
-		uint64_t gross = r->end - r->begin;
-		uint64_t net = gross - r->excluded;
-		f.gross += gross;
-		f.excluded += r->excluded;
-		f.excludes += r->excludes;
-		f.min = least(f.min, net);
-		f.max = most(f.max, net);
-		f.last = r->end;
-		f.bins[roi_bin((uint64_t)((double)net * ns_per_tick))]++;
-		if (++r == t->limit)
-			r = t->ring;
-	}
-	f.count += MARKLOG_FOLD;
-	memcpy(to, &f, sizeof f);
+	to->count = from->count + MARKLOG_FOLD;
+	to->gross = from->gross + b.gross;
+	to->excluded = from->excluded + b.excluded;
+	to->excludes = from->excludes + b.excludes;
+	to->min = b.min;
+	to->max = b.max;
+	to->first = from->count ? from->first : r->begin;
+	to->last = r[MARKLOG_FOLD - 1].end;
+	bins_sum(to->bins, from->bins, &b);
 	PUT_RELEASE(s->fold, side);
 	t->fold_at += MARKLOG_FOLD;
+}
+
+void end_odd(struct mark_thread *t, uint64_t now)
+{
+	if (GET(t->exclude_depth)) {
+		exclude_close(t, now);
+		PUT(t->exclude_depth, 0);
+	}
+	while (t->phase_depth) { /* phases end with the entry they are in */
+		COUNT(guest->header->unmatched_phase);
+		phase_close(t, now);
+	}
+}
+
+/* Where the next record goes, and up to which entry nothing of this is due again. */
+static void turn(struct mark_thread *t, double ns_per_tick)
+{
+	if (t->next == t->limit)
+		t->next = t->ring;
+	if (t->head == t->fold_at)
+		fold_oldest(t, ns_per_tick);
+	uint64_t to_limit = t->head + (uint64_t)(t->limit - t->next);
+	t->turn_at = least(to_limit, t->fold_at);
+}
+
+void end_late(struct mark_thread *t, uint64_t now)
+{
+	struct guest *g = guest;
+	if (t->head >= t->turn_at)
+		turn(t, g->ns_per_tick);
+	if (now < t->pair_at)
+		return;
+	uint64_t due = GET(g->pair_last) + g->pair_every;
+	if (now >= due) {
+		clock_check(g);
+		due = GET(g->pair_last) + g->pair_every;
+	}
+	t->pair_at = due;
 }
 
 static void sum_next(uint64_t *count, struct marklog_sum side[2], uint64_t ticks)
@@ -76,15 +166,6 @@ void phase_add(struct mark_thread *t, uint32_t index, uint64_t ticks)
 {
 	struct marklog_phase *p = &t->stream->phases[index];
 	sum_next(&p->count, p->side, ticks);
-}
-
-/* Phases end with the entry they are in. */
-void phases_close(struct mark_thread *t, uint64_t now)
-{
-	while (t->phase_depth) {
-		COUNT(guest->header->unmatched_phase);
-		phase_close(t, now);
-	}
 }
 
 /* Cut where a character begins, or a reader would find half of one. */

@@ -11,7 +11,6 @@
 #include <sys/mman.h>
 
 struct guest *guest;
-__thread struct mark_thread *mark_self __attribute__((tls_model("initial-exec")));
 /* Inside the slow way: a mark in a signal handler that interrupts it must not wait for itself. */
 static __thread uint32_t mark_inside __attribute__((tls_model("initial-exec")));
 
@@ -49,6 +48,11 @@ static struct guest *guest_find(void)
 
 /* ---- threads -------------------------------------------------------------------------------- */
 
+enum live live_kind(void)
+{
+	return ranges_wanted ? LIVE_RANGES : clock_is_tsc ? LIVE_TICK : LIVE_MONOTONIC;
+}
+
 /* A thread ends: its stream is free for the next one. With an open entry it keeps it, since
  * another thread may still end that. */
 static void thread_gone(void *slot)
@@ -59,12 +63,12 @@ static void thread_gone(void *slot)
 		return; /* a slot of the parent's before fork */
 	(void)pthread_mutex_lock(&g->lock);
 	if (!GET(t->depth)) {
-		PUT(t->live, 0);
+		PUT(t->live, LIVE_NOT);
 		PUT(t->used, 0);
 		t->owner = NULL;
 	}
 	(void)pthread_mutex_unlock(&g->lock);
-	mark_self = NULL;
+	mark_self = &mark_nobody;
 }
 
 static struct mark_thread *slot_find(struct guest *g)
@@ -96,7 +100,7 @@ static void thread_stream(struct guest *g, struct mark_thread *t)
 static struct mark_thread *thread_here(struct guest *g)
 {
 	struct mark_thread *t = mark_self;
-	if (t && t->owner == &mark_self)
+	if (t->owner == &mark_self)
 		return t;
 	t = slot_find(g);
 	if (!t)
@@ -112,7 +116,7 @@ static struct mark_thread *thread_here(struct guest *g)
 		thread_stream(g, t);
 	if (t->stream) {
 		PUT(t->stream->tenants, GET(t->stream->tenants) + 1);
-		PUT(t->live, !g->together);
+		PUT(t->live, g->together ? LIVE_NOT : live_kind());
 	}
 	mark_self = t;
 	return t;
@@ -224,7 +228,7 @@ static void mark_locked(struct guest *g, enum mark what, const char *name)
 		COUNT(g->header->overflow);
 	if (t && !t->stream && what == MARK_BEGIN && !GET(t->depth)) {
 		thread_stream(g, t);
-		PUT(t->live, t->stream != NULL);
+		PUT(t->live, t->stream ? live_kind() : LIVE_NOT);
 	}
 	if (!t || !t->stream) {
 		mark_unrecorded(g, t, what);
@@ -273,7 +277,8 @@ void mark_slow(enum mark what, const char *name)
 {
 	int saved = errno;
 	struct guest *g = guest_find();
-	bool again = mark_inside || (mark_self && GET(mark_self->busy));
+	struct mark_thread *t = mark_self;
+	bool again = mark_inside || (t != &mark_nobody && GET(t->busy));
 	if (!g || again) {
 		/* A signal handler that marks has interrupted a mark of its own thread. */
 		if (again && what == MARK_END && g && g->header)

@@ -38,6 +38,13 @@ enum mark {
 	MARK_PHASE_END,
 };
 
+enum live {
+	LIVE_NOT,       /* every mark goes the slow way, under the lock */
+	LIVE_TICK,      /* nothing unusual, the machine's tick counter is read */
+	LIVE_MONOTONIC, /* the same with the kernel's clock */
+	LIVE_RANGES,    /* a profiler wants ranges */
+};
+
 struct open_phase {
 	uint64_t begin, excluded;
 	uint32_t index;
@@ -46,17 +53,22 @@ struct open_phase {
 /* A marking thread's own state. Written by its owner only (by another thread only after `live`
  * was taken away and `busy` was seen to be 0), read by others when they look for an open entry. */
 struct mark_thread {
-	uint32_t live; /* 1: marks of this thread may go the fast way */
+	uint32_t live; /* enum live: may marks of this thread go the fast way? */
 	uint32_t busy; /* 1: inside a mark */
 	uint32_t used; /* the slot belongs to a thread */
 	uint32_t depth, exclude_depth, phase_depth;
 	struct marklog_stream *stream; /* NULL: none could be had; entries are counted as lost */
 	struct marklog_record *next, *ring, *limit;
 	struct marklog_exclude *excludes;
-	uint64_t head, fold_at; /* finished entries; fold when they reach fold_at */
+	uint64_t head;    /* finished entries */
+	uint64_t turn_at; /* entries at which next comes to the end of the ring or to a full one */
+	uint64_t fold_at; /* entries at which the ring is full */
+	uint64_t pair_at; /* tick after which an END looks whether the clock is to be checked */
 	uint64_t begin;         /* of the open entry, ticks */
-	uint64_t excluded, excludes_n, exclude_begin;
+	uint64_t excluded, exclude_begin;
+	uint32_t excludes_n;
 	uint64_t step_last, step_excluded;
+	uint64_t step_entry; /* head + 1 of the entry that these two belong to */
 	uint64_t exclude_head;
 	const void *owner; /* address of the owner's thread-local pointer */
 	uint32_t tries;    /* to get a stream */
@@ -95,7 +107,11 @@ struct guest {
 extern struct guest *guest; /* NULL before the first mark of this copy; stays after fork */
 extern __thread struct mark_thread *mark_self __attribute__((tls_model("initial-exec")));
 
+/* What a thread has whose own state is not there yet: always busy. */
+extern struct mark_thread mark_nobody;
+
 /* guest.c */
+enum live live_kind(void);
 const struct roimeter_api *guest_attach(void);
 int guest_measuring(void);
 void mark_slow(enum mark what, const char *name);
@@ -124,7 +140,6 @@ void clock_settle(struct guest *g); /* the second pair, at the end of attaching 
 void clock_check(struct guest *g);  /* one more pair */
 
 /* fold.c */
-void fold_oldest(struct mark_thread *t, double ns_per_tick);
 uint32_t phase_index(struct marklog_header *h, const char *name);
 void phase_add(struct mark_thread *t, uint32_t index, uint64_t ticks);
 void step_add(struct mark_thread *t, uint64_t ticks, double ns_per_tick);
@@ -152,19 +167,22 @@ static inline uint64_t clock_monotonic_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static inline uint64_t clock_tick(void)
+static inline uint64_t clock_counter(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
-	if (LIKELY(clock_is_tsc))
-		return __builtin_ia32_rdtsc();
+	return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
-	if (LIKELY(clock_is_tsc)) {
-		uint64_t tick;
-		__asm__ volatile("mrs %0, cntvct_el0" : "=r"(tick));
-		return tick;
-	}
-#endif
+	uint64_t tick;
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(tick));
+	return tick;
+#else
 	return clock_monotonic_ns();
+#endif
+}
+
+static inline uint64_t clock_tick(void)
+{
+	return clock_is_tsc ? clock_counter() : clock_monotonic_ns();
 }
 
 #endif

@@ -262,7 +262,8 @@ void thread_bind(struct mark_thread *t, struct marklog_stream *s)
 	t->ring = r + MARKLOG_KEPT;
 	t->limit = r + MARKLOG_RECORDS;
 	t->excludes = (struct marklog_exclude *)t->limit;
-	t->fold_at = MARKLOG_RECORDS;
+	t->turn_at = t->fold_at = MARKLOG_RECORDS;
+	t->pair_at = 0;
 }
 
 /* ---- losses --------------------------------------------------------------------------------- */

@@ -12,20 +12,48 @@ static inline uint64_t excluded_until(const struct mark_thread *t, uint64_t now)
 	return GET(t->excluded) + open;
 }
 
+/* The parts that every outermost BEGIN and END has. */
+static inline void entry_open(struct mark_thread *t, uint64_t now)
+{
+	struct marklog_stream *s = t->stream;
+	PUT(t->depth, 1);
+	PUT(t->begin, now);
+	PUT(s->open_begin, now);
+	PUT_RELEASE(s->begun, t->head + 1);
+}
+
+/* True when something is due that is not due each time: see end_late(). */
+static inline bool entry_close(struct mark_thread *t, uint64_t now)
+{
+	struct marklog_record *r = t->next;
+	uint64_t head = t->head + 1;
+	uint32_t excludes = GET(t->excludes_n);
+	PUT(t->depth, 0);
+	PUT(r->begin, GET(t->begin));
+	PUT(r->end, now);
+	PUT(r->excluded, GET(t->excluded));
+	PUT(r->excludes, excludes);
+	PUT(r->check, (uint32_t)head);
+	PUT_RELEASE(t->stream->head, head);
+	t->head = head;
+	t->next = r + 1;
+	if (UNLIKELY(excludes)) {
+		PUT(t->excluded, 0);
+		PUT(t->excludes_n, 0);
+	}
+	return UNLIKELY((head >= t->turn_at) | (now >= t->pair_at));
+}
+
 static inline void mark_begin(struct mark_thread *t)
 {
 	uint32_t depth = GET(t->depth);
-	PUT(t->depth, depth + 1);
-	if (depth)
+	if (depth) {
+		PUT(t->depth, depth + 1);
 		return;
-	if (UNLIKELY(ranges_wanted))
+	}
+	if (ranges_wanted)
 		range_push("roimeter:roi");
-	uint64_t now = clock_tick();
-	PUT(t->begin, now);
-	PUT(t->step_last, now);
-	struct marklog_stream *s = t->stream;
-	PUT(s->open_begin, now);
-	PUT_RELEASE(s->begun, t->head + 1);
+	entry_open(t, clock_tick());
 }
 
 static inline void exclude_close(struct mark_thread *t, uint64_t now)
@@ -42,49 +70,28 @@ static inline void exclude_close(struct mark_thread *t, uint64_t now)
 	PUT_RELEASE(s->exclude_begin, 0);
 }
 
-void phases_close(struct mark_thread *t, uint64_t now);
+void end_odd(struct mark_thread *t, uint64_t now);  /* an exclude or a phase is still open */
+void end_late(struct mark_thread *t, uint64_t now); /* the ring is full, or a clock pair is due */
 
 static inline void mark_end(struct mark_thread *t)
 {
-	uint32_t depth = GET(t->depth) - 1;
-	PUT(t->depth, depth);
-	if (depth)
+	uint32_t depth = GET(t->depth);
+	if (depth > 1) {
+		PUT(t->depth, depth - 1);
 		return;
-	uint64_t now = clock_tick();
-	bool excluding = GET(t->exclude_depth) != 0;
-	if (UNLIKELY(excluding)) {
-		exclude_close(t, now);
-		PUT(t->exclude_depth, 0);
 	}
-	if (UNLIKELY(t->phase_depth))
-		phases_close(t, now);
-
-	struct marklog_stream *s = t->stream;
-	struct marklog_record *r = t->next;
-	uint64_t head = t->head + 1;
-	uint64_t excludes = GET(t->excludes_n);
-	PUT(r->begin, GET(t->begin));
-	PUT(r->end, now);
-	PUT(r->excluded, GET(t->excluded));
-	PUT(r->excludes, excludes > UINT32_MAX ? UINT32_MAX : (uint32_t)excludes);
-	PUT(r->check, (uint32_t)head);
-	PUT_RELEASE(s->head, head);
-	t->head = head;
-	t->next = r + 1 == t->limit ? t->ring : r + 1;
-	PUT(t->excluded, 0);
-	PUT(t->excludes_n, 0);
-	t->step_excluded = 0;
-
-	if (UNLIKELY(ranges_wanted)) {
+	uint64_t now = clock_tick();
+	bool excluding = GET(t->exclude_depth);
+	if (excluding || t->phase_depth)
+		end_odd(t, now);
+	bool late = entry_close(t, now);
+	if (ranges_wanted) {
 		if (excluding)
 			range_pop();
 		range_pop();
 	}
-	struct guest *g = guest;
-	if (UNLIKELY(head == t->fold_at))
-		fold_oldest(t, g->ns_per_tick);
-	if (UNLIKELY(now - GET(g->pair_last) >= g->pair_every))
-		clock_check(g);
+	if (late)
+		end_late(t, now);
 }
 
 static inline void mark_exclude_begin(struct mark_thread *t)
@@ -121,10 +128,15 @@ static inline void mark_step(struct mark_thread *t)
 {
 	uint64_t now = clock_tick();
 	uint64_t excluded = excluded_until(t, now);
-	uint64_t gross = now - GET(t->step_last);
+	if (t->step_entry != t->head + 1) { /* the first one in this entry */
+		t->step_entry = t->head + 1;
+		t->step_last = GET(t->begin);
+		t->step_excluded = 0;
+	}
+	uint64_t gross = now - t->step_last;
 	uint64_t less = excluded - t->step_excluded;
 	step_add(t, gross > less ? gross - less : 0, guest->ns_per_tick);
-	PUT(t->step_last, now);
+	t->step_last = now;
 	t->step_excluded = excluded;
 }
 

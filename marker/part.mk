@@ -1,6 +1,6 @@
-# The marker library: libc only, no part of ours but the bins. Also the Fortran and Python modules.
+# The marker library: libc only. Also the Fortran and Python modules.
 
-MARKER_OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard marker/*.c)) $(B)/schema/bins.o
+MARKER_OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard marker/*.c))
 MARKER_CFLAGS := -ftls-model=initial-exec
 
 $(B)/libroimeter.so: $(MARKER_OBJS)

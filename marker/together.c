@@ -20,16 +20,18 @@ static bool anything_open(struct guest *g)
 	return false;
 }
 
-static void all_live(struct guest *g, uint32_t live)
+static void all_live(struct guest *g, enum live live)
 {
-	for (uint32_t i = 0; i < g->slots; i++)
-		PUT(g->threads[i].live, live && g->threads[i].used && g->threads[i].stream);
+	for (uint32_t i = 0; i < g->slots; i++) {
+		struct mark_thread *t = &g->threads[i];
+		PUT(t->live, t->used && t->stream ? live : LIVE_NOT);
+	}
 }
 
 /* After this no thread is inside a mark, or comes into one the fast way. */
 static bool all_outside(struct guest *g)
 {
-	all_live(g, 0);
+	all_live(g, LIVE_NOT);
 	/* Every thread either sees that live is gone, or its busy is visible to us. */
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) &&
 	    (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) ||
@@ -58,6 +60,7 @@ static void merge(struct guest *g)
 			continue;
 		if (!all->depth || t->begin < all->begin) {
 			all->begin = t->begin;
+			all->step_entry = t->step_entry == t->head + 1;
 			all->step_last = t->step_last;
 			all->step_excluded = t->step_excluded;
 		}
@@ -99,7 +102,7 @@ bool together_start(struct guest *g)
 		thread_bind(&g->everyone, s);
 	}
 	if (!all_outside(g) || !anything_open(g)) {
-		all_live(g, 1);
+		all_live(g, live_kind());
 		return false;
 	}
 	PUT(s->shared, 1);

@@ -9,6 +9,7 @@
 
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "schema/bins.h"
 #include "schema/field.h"
 
 #define ROI_UNKNOWN INT64_MIN /* a time that is not known */
@@ -31,8 +32,6 @@ struct roi_phase {
 	const char *name;
 	uint64_t count, total_ns, min_ns, max_ns;
 };
-
-#define ROI_BINS 128
 
 struct roi_log {
 	const char *format;   /* "roimeter-mark-log 1", "hpcperf-roi-log 2" */
@@ -106,10 +105,5 @@ int roilog_parse(struct roi_logs *logs, const char *file, const void *bytes, siz
 int roilog_read(struct roi_logs *logs, const char *path, struct err *err);
 
 void roilogs_done(struct roi_logs *logs);
-
-/* Bins of histograms over durations: 4 to a power of two, from 1 ns on; the last holds the rest.
- * roi_bin_top is the largest duration of a bin, in ns. */
-unsigned roi_bin(uint64_t ns);
-uint64_t roi_bin_top(unsigned bin);
 
 #endif
