@@ -60,11 +60,13 @@ int store_each_run(struct store *s, const struct run_query *q,
 struct cell {
 	const char *suite, *app, *case_, *platform;
 	struct run_row ok;   /* the latest ok run; run_id NULL if there never was one */
-	struct run_row last; /* the latest run of any status; run_id NULL: declared, never run */
+	struct run_row last; /* the latest run of any status; there always is one */
 	uint64_t runs;       /* stored for this cell */
 };
 
-/* Ordered by suite, app, case, platform (bytes). NULL: any. Never scans the runs. */
+/* Ordered by suite, app, case, platform (bytes). NULL: any. Never scans the runs. Only what has
+ * runs: what was declared and never run is in store_each_declared. A callback may ask the store,
+ * not write to it. */
 int store_each_cell(struct store *s, const char *suite, const char *app,
 		    int (*each)(void *arg, const struct cell *cell), void *arg, struct err *err);
 

@@ -1,0 +1,795 @@
+/* The store: what was added is there, the grid is what the runs say, and nothing odd is opened. */
+/* wrap: statfs */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "lib/file.h"
+#include "store/store.h"
+#include "tests/unit/random_record.h"
+
+static char folder[64], path[96];
+
+static struct store *open_store(enum store_mode mode)
+{
+	struct store *s = NULL;
+	struct err err = { 0 };
+	if (store_open(&s, path, mode, &err))
+		fail_msg("%s", err.text);
+	return s;
+}
+
+static int make_folder(void **state)
+{
+	(void)state;
+	(void)snprintf(folder, sizeof folder, "/tmp/roimeter-store.XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	(void)snprintf(path, sizeof path, "%s/store.db", folder);
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	return file_remove_tree(folder, NULL);
+}
+
+static void add(struct store *s, const struct record *rec)
+{
+	struct err err = { 0 };
+	if (store_add_run(s, rec, &err))
+		fail_msg("%s", err.text);
+}
+
+/* SQL from outside, as somebody with the shell. */
+static sqlite3_int64 ask(const char *sql)
+{
+	sqlite3 *db;
+	sqlite3_stmt *stmt;
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	(void)sqlite3_busy_timeout(db, 5000);
+	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL))
+		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	sqlite3_int64 n = sqlite3_column_int64(stmt, 0);
+	(void)sqlite3_finalize(stmt);
+	(void)sqlite3_close(db);
+	return n;
+}
+
+static void tell(const char *sql)
+{
+	sqlite3 *db;
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, NULL))
+		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+	(void)sqlite3_close(db);
+}
+
+static struct buf text_of(const struct record *rec)
+{
+	struct buf b = { 0 };
+	json_t *json = record_to_json(rec);
+	assert_int_equal(json_text(&b, json), 0);
+	json_decref(json);
+	return b;
+}
+
+static void assert_stored(struct store *s, const struct record *rec)
+{
+	struct record got;
+	struct err err = { 0 };
+	if (store_get_run(s, rec->body.run_id, &got, &err))
+		fail_msg("%s", err.text);
+	struct buf a = text_of(rec), b = text_of(&got);
+	assert_string_equal(a.data, b.data);
+	buf_done(&a);
+	buf_done(&b);
+	record_done(&got);
+}
+
+/* ---- runs -------------------------------------------------------------------------------------- */
+
+static void what_is_added_is_read_back(void **state)
+{
+	(void)state;
+	struct store *s = open_store(STORE_WRITE);
+	struct dice d = { 1 };
+	struct record recs[40];
+	for (unsigned i = 0; i < 40; i++) {
+		any_record(&recs[i], &d, i);
+		add(s, &recs[i]);
+		assert_stored(s, &recs[i]);
+	}
+	store_close(s);
+	s = open_store(STORE_READ);
+	for (unsigned i = 0; i < 40; i++) {
+		assert_stored(s, &recs[i]);
+		record_done(&recs[i]);
+	}
+	assert_int_equal(store_add_run(s, &recs[0], NULL), -EINVAL); /* nothing in it any more */
+	store_close(s);
+}
+
+static void the_same_run_again_is_nothing_and_another_under_its_id_is_refused(void **state)
+{
+	(void)state;
+	struct store *s = open_store(STORE_WRITE);
+	struct dice d = { 2 };
+	struct record rec;
+	struct err err;
+	any_record(&rec, &d, 1);
+	add(s, &rec);
+	add(s, &rec);
+	assert_int_equal(ask("SELECT runs FROM cell"), 1);
+	rec.body.roi.wall_s += 0.001;
+	assert_int_equal(store_add_run(s, &rec, &err), -EEXIST);
+	assert_non_null(strstr(err.text, rec.body.run_id));
+
+	/* In a batch too, and the batch goes on. */
+	assert_int_equal(store_begin(s, &err), 0);
+	assert_int_equal(store_add_run(s, &rec, &err), -EEXIST);
+	struct record other;
+	any_record(&other, &d, 2);
+	add(s, &other);
+	assert_int_equal(store_commit(s, &err), 0);
+	assert_stored(s, &other);
+	record_done(&rec);
+	record_done(&other);
+	store_close(s);
+}
+
+static void a_batch_that_is_taken_back_leaves_nothing(void **state)
+{
+	(void)state;
+	struct store *s = open_store(STORE_WRITE);
+	struct dice d = { 3 };
+	struct record rec, got;
+	any_record(&rec, &d, 1);
+	assert_int_equal(store_begin(s, NULL), 0);
+	assert_int_equal(store_begin(s, NULL), -EALREADY);
+	add(s, &rec);
+	assert_stored(s, &rec);
+	store_rollback(s);
+	assert_int_equal(store_get_run(s, rec.body.run_id, &got, NULL), -ENOENT);
+	assert_int_equal(store_commit(s, NULL), -EINVAL);
+	assert_int_equal(store_begin(s, NULL), 0);
+	add(s, &rec);
+	store_close(s); /* without a commit */
+	assert_int_equal(ask("SELECT count(*) FROM run"), 0);
+	assert_int_equal(ask("SELECT count(*) FROM cell"), 0);
+	record_done(&rec);
+}
+
+static void what_is_not_there_is_said(void **state)
+{
+	(void)state;
+	struct store *s = open_store(STORE_WRITE);
+	struct record got;
+	struct err err;
+	assert_int_equal(store_get_run(s, "20260929T045201Z-0123abcd", &got, &err), -ENOENT);
+	assert_int_equal(store_get_run(s, "nonsense", &got, &err), -ENOENT);
+	assert_int_equal(store_delete_run(s, "20260929T045201Z-0123abcd", &err), -ENOENT);
+	assert_int_equal(store_delete_run(s, "nonsense", &err), -ENOENT);
+	store_close(s);
+	s = open_store(STORE_READ);
+	assert_int_equal(store_delete_run(s, "20260929T045201Z-0123abcd", &err), -EROFS);
+	assert_int_equal(store_declare(s, "s", NULL, 0, &err), -EROFS);
+	store_close(s);
+}
+
+static void a_damaged_record_is_found_out(void **state)
+{
+	(void)state;
+	struct store *s = open_store(STORE_WRITE);
+	struct dice d = { 4 };
+	struct record rec, got;
+	struct err err;
+	any_record(&rec, &d, 1);
+	add(s, &rec);
+	tell("UPDATE run_body SET body = CAST(substr(body, 1, 20) || x'7f' || substr(body, 22) AS BLOB)");
+	assert_int_equal(store_get_run(s, rec.body.run_id, &got, &err), -EUCLEAN);
+	assert_non_null(strstr(err.text, "damaged"));
+	record_done(&rec);
+	store_close(s);
+}
+
+/* ---- the grid against a plain look at the runs ----------------------------------------------------- */
+
+#define RUNS 400
+
+struct kept {
+	struct record rec;
+	bool there;
+};
+
+static const struct record *latest(struct kept *kept, const struct cell *c, bool ok_only, uint64_t *ret_n)
+{
+	const struct record *best = NULL;
+	*ret_n = 0;
+	for (size_t i = 0; i < RUNS; i++) {
+		const struct record_body *b = &kept[i].rec.body;
+		if (!kept[i].there || strcmp(b->suite, c->suite) || strcmp(b->app, c->app) ||
+		    strcmp(b->case_, c->case_) || strcmp(b->platform, c->platform))
+			continue;
+		++*ret_n;
+		if (ok_only && strcmp(b->status, "ok") != 0)
+			continue;
+		if (!best || strcmp(b->run_id, best->body.run_id) > 0)
+			best = &kept[i].rec;
+	}
+	return best;
+}
+
+static void assert_num(double a, double b)
+{
+	if (!(isnan(a) && isnan(b)) && num15(a) != num15(b))
+		fail_msg("%.17g is not %.17g", a, b);
+}
+
+static void assert_row(const struct run_row *row, const struct record *rec)
+{
+	if (!rec) {
+		assert_null(row->run_id);
+		return;
+	}
+	const struct record_body *b = &rec->body;
+	assert_string_equal(row->run_id, b->run_id);
+	assert_string_equal(row->suite, b->suite);
+	assert_string_equal(row->app, b->app);
+	assert_string_equal(row->case_, b->case_);
+	assert_string_equal(row->platform, b->platform);
+	assert_string_equal(row->kind, b->kind);
+	assert_string_equal(row->utc, b->utc);
+	assert_string_equal(row->status, b->status);
+	assert_num(row->wall_s, b->roi.wall_s);
+	assert_num(row->cv, b->roi.cv);
+	assert_num(row->min_s, b->roi.min_s);
+	assert_num(row->max_s, b->roi.max_s);
+	assert_num(row->samples, b->measurement.cleans_used);
+	assert_num(row->process_wall_s, b->context.process_wall_s);
+	assert_num(row->busy_frac, b->device.busy_frac_of_roi);
+	assert_num(row->fom, b->fom.value);
+	assert_num(row->caveats, b->caveats.items ? (double)b->caveats.n : (double)NAN);
+}
+
+struct seen {
+	struct kept *kept;
+	uint64_t runs, cells;
+	char before[600]; /* the last cell's names: they come in order */
+};
+
+static int see_cell(void *arg, const struct cell *c)
+{
+	struct seen *seen = arg;
+	char names[600];
+	uint64_t n;
+	(void)snprintf(names, sizeof names, "%s\1%s\1%s\1%s", c->suite, c->app, c->case_, c->platform);
+	assert_true(strcmp(seen->before, names) < 0);
+	(void)strcpy(seen->before, names);
+	assert_row(&c->last, latest(seen->kept, c, false, &n));
+	assert_row(&c->ok, latest(seen->kept, c, true, &n));
+	assert_int_equal(c->runs, n);
+	seen->runs += n;
+	seen->cells++;
+	return 0;
+}
+
+static void compare_grid(struct store *s, struct kept *kept)
+{
+	struct seen seen = { .kept = kept };
+	uint64_t there = 0;
+	for (size_t i = 0; i < RUNS; i++)
+		there += kept[i].there;
+	assert_int_equal(store_each_cell(s, NULL, NULL, see_cell, &seen, NULL), 0);
+	assert_int_equal(seen.runs, there); /* no cell is missing */
+	struct seen parts = { .kept = kept };
+	assert_int_equal(store_each_cell(s, "Suite-2", NULL, see_cell, &parts, NULL), 0);
+	assert_int_equal(store_each_cell(s, "demo", "heat", see_cell, &parts, NULL), 0);
+	assert_int_equal(store_each_cell(s, "demo", "lj.melt", see_cell, &parts, NULL), 0);
+	assert_int_equal(parts.cells, seen.cells);
+	struct seen apps = { .kept = kept };
+	assert_int_equal(store_each_cell(s, NULL, "heat", see_cell, &apps, NULL), 0);
+	apps.before[0] = 0;
+	assert_int_equal(store_each_cell(s, NULL, "lj.melt", see_cell, &apps, NULL), 0);
+	assert_int_equal(apps.cells, seen.cells);
+}
+
+/* Runs come in any order and go again; after each few steps the grid is compared. */
+static void the_grid_is_what_the_runs_say(void **state)
+{
+	(void)state;
+	struct store *s = open_store(STORE_WRITE);
+	struct kept *kept = calloc(RUNS, sizeof *kept);
+	struct dice d = { 5 };
+	assert_non_null(kept);
+	for (unsigned i = 0; i < RUNS; i++)
+		any_record(&kept[i].rec, &d, i);
+	assert_int_equal(store_begin(s, NULL), 0);
+	for (unsigned step = 0; step < 1500; step++) {
+		struct kept *k = &kept[below(&d, RUNS)];
+		if (k->there && below(&d, 3) == 0)
+			add(s, &k->rec); /* again */
+		else if (k->there)
+			assert_int_equal(store_delete_run(s, k->rec.body.run_id, NULL), 0);
+		else
+			add(s, &k->rec);
+		struct record got;
+		k->there = store_get_run(s, k->rec.body.run_id, &got, NULL) == 0;
+		record_done(&got);
+		if (step % 50 == 0)
+			compare_grid(s, kept);
+	}
+	compare_grid(s, kept);
+	for (unsigned i = 0; i < RUNS; i++)
+		if (kept[i].there)
+			assert_int_equal(store_delete_run(s, kept[i].rec.body.run_id, NULL), 0);
+	assert_int_equal(store_commit(s, NULL), 0);
+	assert_int_equal(ask("SELECT (SELECT count(*) FROM cell) + (SELECT count(*) FROM run) + "
+			     "(SELECT count(*) FROM run_body)"), 0);
+	for (unsigned i = 0; i < RUNS; i++)
+		record_done(&kept[i].rec);
+	free(kept);
+	store_close(s);
+}
+
+/* ---- lists ------------------------------------------------------------------------------------- */
+
+struct listed {
+	char ids[500][32];
+	size_t n, stop_at;
+	struct store *late; /* where runs arrive meanwhile */
+	struct dice *dice;
+};
+
+static int list_run(void *arg, const struct run_row *row)
+{
+	struct listed *l = arg;
+	(void)snprintf(l->ids[l->n++], 32, "%s", row->run_id);
+	return l->n == l->stop_at ? 77 : 0;
+}
+
+static void lists_are_newest_first_and_filtered(void **state)
+{
+	(void)state;
+	struct store *s = open_store(STORE_WRITE);
+	struct dice d = { 6 };
+	struct record recs[100];
+	for (unsigned i = 0; i < 100; i++) {
+		any_record(&recs[i], &d, i * 7919 % 86400);
+		recs[i].body.utc = i % 2 ? "2026-09-29T04:52:01Z" : "2026-09-30T00:00:00Z";
+		add(s, &recs[i]);
+	}
+	struct run_query queries[] = {
+		{ 0 },
+		{ .suite = "demo" },
+		{ .app = "heat" },
+		{ .suite = "demo", .app = "heat", .case_ = "n1", .platform = "cpu-x.linux6.1" },
+		{ .platform = "cpu-x.linux6.1", .status = "ok" },
+		{ .since = "2026-09-30T00:00:00Z", .kind = "measured" },
+		{ .suite = "nobody" },
+	};
+	for (size_t k = 0; k < sizeof queries / sizeof queries[0]; k++) {
+		struct run_query *q = &queries[k];
+		struct listed l = { .n = 0 };
+		size_t wanted = 0;
+		for (unsigned i = 0; i < 100; i++) {
+			struct record_body *b = &recs[i].body;
+			wanted += (!q->suite || !strcmp(q->suite, b->suite)) && (!q->app || !strcmp(q->app, b->app)) &&
+				  (!q->case_ || !strcmp(q->case_, b->case_)) &&
+				  (!q->platform || !strcmp(q->platform, b->platform)) &&
+				  (!q->status || !strcmp(q->status, b->status)) &&
+				  (!q->since || strcmp(b->utc, q->since) >= 0);
+		}
+		assert_int_equal(store_each_run(s, q, list_run, &l, NULL), 0);
+		assert_int_equal(l.n, wanted);
+		for (size_t i = 1; i < l.n; i++)
+			assert_true(strcmp(l.ids[i - 1], l.ids[i]) > 0);
+	}
+	struct listed l = { .stop_at = 3 };
+	assert_int_equal(store_each_run(s, &queries[0], list_run, &l, NULL), 77);
+	assert_int_equal(store_each_run(s, &(struct run_query){ .before = "x" }, list_run, &l, NULL), -EINVAL);
+	for (unsigned i = 0; i < 100; i++)
+		record_done(&recs[i]);
+	store_close(s);
+}
+
+/* Pages of ten, while newer runs arrive between them: each old run once, none twice. */
+static void pages_stay_in_place_while_runs_arrive(void **state)
+{
+	(void)state;
+	struct store *s = open_store(STORE_WRITE);
+	struct dice d = { 8 };
+	for (unsigned i = 0; i < 95; i++) {
+		struct record rec;
+		any_record(&rec, &d, i);
+		add(s, &rec);
+		record_done(&rec);
+	}
+	struct listed l = { .n = 0 };
+	struct run_query q = { .limit = 10 };
+	size_t before;
+	unsigned second = 1000;
+	do {
+		before = l.n;
+		assert_int_equal(store_each_run(s, &q, list_run, &l, NULL), 0);
+		q.before = l.n ? l.ids[l.n - 1] : NULL;
+		struct record rec;
+		any_record(&rec, &d, second++);
+		add(s, &rec);
+		record_done(&rec);
+	} while (l.n > before);
+	assert_int_equal(l.n, 95);
+	for (size_t i = 1; i < l.n; i++)
+		assert_true(strcmp(l.ids[i - 1], l.ids[i]) > 0);
+	store_close(s);
+}
+
+static int get_it_too(void *arg, const struct run_row *row)
+{
+	struct listed *l = arg;
+	struct record rec;
+	struct listed inner = { .n = 0 };
+	assert_int_equal(store_get_run(l->late, row->run_id, &rec, NULL), 0);
+	assert_string_equal(rec.body.run_id, row->run_id);
+	record_done(&rec);
+	assert_int_equal(store_each_run(l->late, &(struct run_query){ .limit = 2 }, list_run, &inner, NULL), 0);
+	assert_int_equal(inner.n, 2);
+	l->n++;
+	return 0;
+}
+
+static void a_walk_may_ask_again(void **state)
+{
+	(void)state;
+	struct store *s = open_store(STORE_WRITE);
+	struct dice d = { 9 };
+	for (unsigned i = 0; i < 10; i++) {
+		struct record rec;
+		any_record(&rec, &d, i);
+		add(s, &rec);
+		record_done(&rec);
+	}
+	struct listed l = { .late = s };
+	assert_int_equal(store_each_run(s, &(struct run_query){ 0 }, get_it_too, &l, NULL), 0);
+	assert_int_equal(l.n, 10);
+	store_close(s);
+}
+
+static int join_declared(void *arg, const char *suite, const struct declared_case *c)
+{
+	buf_printf(arg, "%s/%s/%s=%s;", suite, c->app, c->case_, c->title ? c->title : "-");
+	return 0;
+}
+
+static void what_is_declared_is_replaced_suite_by_suite(void **state)
+{
+	(void)state;
+	struct store *s = open_store(STORE_WRITE);
+	struct buf b = { 0 };
+	struct err err;
+	const struct declared_case first[] = { { "z", "1", "Last letter" }, { "a", "2", NULL } };
+	const struct declared_case twice[] = { { "z", "1", NULL }, { "z", "1", NULL } };
+	assert_int_equal(store_declare(s, "one", first, 2, &err), 0);
+	assert_int_equal(store_declare(s, "two", first, 1, &err), 0);
+	assert_int_equal(store_declare(s, "one", twice, 2, &err), -EEXIST);
+	assert_non_null(strstr(err.text, "z/1 is declared twice"));
+	assert_int_equal(store_each_declared(s, NULL, join_declared, &b, &err), 0);
+	assert_string_equal(b.data, "one/z/1=Last letter;one/a/2=-;two/z/1=Last letter;");
+	b.len = 0;
+	assert_int_equal(store_declare(s, "one", first + 1, 1, &err), 0);
+	assert_int_equal(store_each_declared(s, "one", join_declared, &b, &err), 0);
+	assert_string_equal(b.data, "one/a/2=-;");
+	buf_done(&b);
+	store_close(s);
+}
+
+/* ---- opening ----------------------------------------------------------------------------------- */
+
+static void refuses(enum store_mode mode, int rc, const char *part)
+{
+	struct store *s = NULL;
+	struct err err = { 0 };
+	assert_int_equal(store_open(&s, path, mode, &err), rc);
+	assert_null(s);
+	if (!strstr(err.text, part))
+		fail_msg("\"%s\" does not say \"%s\"", err.text, part);
+}
+
+static long fs_type;
+int __real_statfs(const char *name, struct statfs *fs);
+int __wrap_statfs(const char *name, struct statfs *fs);
+int __wrap_statfs(const char *name, struct statfs *fs)
+{
+	int rc = __real_statfs(name, fs);
+	if (fs_type)
+		fs->f_type = fs_type;
+	return rc;
+}
+
+static void a_network_file_system_is_refused(void **state)
+{
+	(void)state;
+	fs_type = 0x6969;
+	refuses(STORE_WRITE, -EREMOTE, "it lies on NFS, where a database's locks do not hold");
+	fs_type = 0x0bd00bd0;
+	refuses(STORE_WRITE, -EREMOTE, "it lies on Lustre");
+	fs_type = (long)(int)0xff534d42; /* as a 32-bit kernel has it: below zero */
+	refuses(STORE_WRITE, -EREMOTE, "it lies on CIFS");
+	fs_type = 0;
+	store_close(open_store(STORE_WRITE));
+	fs_type = 0x65735546;
+	refuses(STORE_READ, -EREMOTE, "it lies on FUSE");
+	fs_type = 0;
+}
+
+static void what_is_no_store_is_not_opened_and_not_changed(void **state)
+{
+	(void)state;
+	refuses(STORE_READ, -ENOENT, "there is none yet");
+	assert_int_equal(access(path, F_OK), -1);
+
+	assert_int_equal(file_write(path, "This is text, and a good deal of it: more than 100 bytes, since "
+					  "SQLite looks at the first hundred bytes of any file.", 115, NULL), 0);
+	refuses(STORE_WRITE, -EUCLEAN, "this is not a database");
+	assert_int_equal(unlink(path), 0);
+
+	tell("CREATE TABLE somebody (x)");
+	refuses(STORE_WRITE, -EUCLEAN, "another program's database");
+	assert_int_equal(ask("SELECT count(*) FROM sqlite_schema"), 1);
+	assert_int_equal(ask("SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'delete'"), 1);
+	assert_int_equal(unlink(path), 0);
+
+	assert_int_equal(file_write(path, "", 0, NULL), 0);
+	refuses(STORE_READ, -EUCLEAN, "empty");
+	store_close(open_store(STORE_WRITE));
+}
+
+static void a_newer_store_is_refused(void **state)
+{
+	(void)state;
+	store_close(open_store(STORE_WRITE));
+	tell("PRAGMA user_version = 99");
+	refuses(STORE_WRITE, -EPROTO, "its tables have version 99, made by a newer roimeter; this program "
+				      "knows up to version 3");
+	refuses(STORE_READ, -EPROTO, "99");
+	assert_int_equal(ask("PRAGMA user_version"), 99);
+}
+
+static void a_folder_that_is_not_there_is_said(void **state)
+{
+	(void)state;
+	(void)snprintf(path, sizeof path, "%s/no/store.db", folder);
+	refuses(STORE_WRITE, -ENOENT, "No such file or directory");
+}
+
+static void run_step(const char *file, int version)
+{
+	struct buf b = { 0 };
+	char pragma[100];
+	assert_int_equal(file_read(&b, file, NULL), 0);
+	tell(b.data);
+	(void)snprintf(pragma, sizeof pragma, "PRAGMA application_id = 1380927821; PRAGMA user_version = %d",
+		       version);
+	tell(pragma);
+	buf_done(&b);
+}
+
+/* A store as the first version left it, with a run in it, made by its own steps. */
+static void every_older_version_is_brought_up(void **state)
+{
+	(void)state;
+	static const char *const steps[] = { "store/steps/001_runs.sql", "store/steps/002_declared.sql",
+					     "store/steps/003_view.sql" };
+	for (int version = 1; version <= 3; version++) {
+		struct dice d = { 10 };
+		struct record rec;
+		(void)snprintf(path, sizeof path, "%s/v%d.db", folder, version);
+		for (int i = 0; i < version; i++)
+			run_step(steps[i], i + 1);
+		tell("INSERT INTO cell (suite, app, case_name, platform, id, runs, ok, ok_wall_s, last) VALUES "
+		     "('s', 'a', 'c', 'p', 7, 1, 5, 1.5, 5); INSERT INTO run (id, cell, kind, status, wall_s, hash) "
+		     "VALUES (5, 7, 'measured', 'ok', 1.5, x'00'); INSERT INTO run_body VALUES (5, x'0100', NULL)");
+		if (version < 3)
+			refuses(STORE_READ, -EROFS, "must be brought to version 3");
+		struct store *s = open_store(STORE_WRITE);
+		any_record(&rec, &d, 1);
+		add(s, &rec);
+		assert_int_equal(store_declare(s, "s", &(struct declared_case){ "a", "c", NULL }, 1, NULL), 0);
+		assert_int_equal(ask("PRAGMA user_version"), 3);
+		assert_int_equal(ask("SELECT count(*) FROM runs"), 2);
+		assert_int_equal(ask("SELECT count(*) FROM runs JOIN cell ON ok = 5 WHERE run_id = "
+				     "'20380119T031408Z-00000005' AND cell.id = 7"), 1);
+		assert_stored(s, &rec);
+		record_done(&rec);
+		store_close(s);
+	}
+}
+
+static void the_view_tells_run_ids_as_people_write_them(void **state)
+{
+	(void)state;
+	struct store *s = open_store(STORE_WRITE);
+	struct dice d = { 12 };
+	struct record rec;
+	char sql[200];
+	any_record(&rec, &d, 5000);
+	add(s, &rec);
+	(void)snprintf(sql, sizeof sql, "SELECT count(*) FROM runs WHERE run_id = '%s' AND app = '%s'",
+		       rec.body.run_id, rec.body.app);
+	assert_int_equal(ask(sql), 1);
+	record_done(&rec);
+	store_close(s);
+}
+
+static void what_was_committed_is_in_a_copy_of_the_file(void **state)
+{
+	(void)state;
+	struct store *s = open_store(STORE_WRITE);
+	struct dice d = { 13 };
+	struct record rec;
+	struct buf bytes = { 0 };
+	any_record(&rec, &d, 1);
+	add(s, &rec);
+	store_close(s);
+	assert_int_equal(file_read(&bytes, path, NULL), 0);
+	(void)snprintf(path, sizeof path, "%s/copy.db", folder);
+	assert_int_equal(file_write(path, bytes.data, bytes.len, NULL), 0);
+	s = open_store(STORE_READ);
+	assert_stored(s, &rec);
+	store_close(s);
+	buf_done(&bytes);
+	record_done(&rec);
+}
+
+/* ---- others at the same time ------------------------------------------------------------------------ */
+
+static int count_run(void *arg, const struct run_row *row)
+{
+	(void)row;
+	++*(size_t *)arg;
+	return 0;
+}
+
+/* Each of three processes opens the store (and perhaps makes it) and adds fifty runs; we read. */
+static void several_writers_and_a_reader_get_along(void **state)
+{
+	(void)state;
+	pid_t pids[3];
+	for (unsigned p = 0; p < 3; p++) {
+		pids[p] = fork();
+		assert_true(pids[p] >= 0);
+		if (pids[p] == 0) {
+			struct store *s = NULL;
+			struct dice d = { 100 + p };
+			int rc = store_open(&s, path, STORE_WRITE, NULL);
+			for (unsigned i = 0; i < 50 && !rc; i++) {
+				struct record rec;
+				any_record(&rec, &d, p * 1000 + i);
+				rc = store_add_run(s, &rec, NULL);
+				record_done(&rec);
+			}
+			store_close(s);
+			_exit(rc ? 1 : 0);
+		}
+	}
+	struct store *s = open_store(STORE_WRITE);
+	size_t n = 0, before = 0;
+	for (int waiting = 3; waiting > 0;) {
+		int status;
+		pid_t ended = waitpid(-1, &status, WNOHANG);
+		if (ended > 0) {
+			assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+			waiting--;
+		}
+		n = 0;
+		assert_int_equal(store_each_run(s, &(struct run_query){ 0 }, count_run, &n, NULL), 0);
+		assert_true(n >= before);
+		before = n;
+	}
+	n = 0;
+	assert_int_equal(store_each_run(s, &(struct run_query){ 0 }, count_run, &n, NULL), 0);
+	assert_int_equal(n, 150);
+	store_close(s);
+}
+
+/* ---- memory: SQLite's own, through the door that it has for that ------------------------------------- */
+
+static sqlite3_mem_methods real;
+static long left; /* 0: off */
+static bool failed;
+
+static void *failing_malloc(int n)
+{
+	if (left && --left == 0) {
+		failed = true;
+		return NULL;
+	}
+	return real.xMalloc(n);
+}
+
+static void *failing_realloc(void *p, int n)
+{
+	if (left && --left == 0) {
+		failed = true;
+		return NULL;
+	}
+	return real.xRealloc(p, n);
+}
+
+static void every_failed_allocation_is_survived(void **state)
+{
+	(void)state;
+	struct dice d = { 14 };
+	struct record rec;
+	any_record(&rec, &d, 1);
+	store_close(open_store(STORE_WRITE));
+	for (long n = 1; n == 1 || failed; n += 1 + n / 40) {
+		struct store *s = NULL;
+		uint64_t cells = 0;
+		failed = false;
+		left = n;
+		int rc = store_open(&s, path, STORE_WRITE, NULL);
+		if (!rc)
+			rc = store_add_run(s, &rec, NULL);
+		if (!rc)
+			rc = store_delete_run(s, rec.body.run_id, NULL);
+		left = 0;
+		if (rc && rc != -ENOMEM)
+			fail_msg("allocation %ld: %d", n, rc);
+		store_close(s);
+		s = open_store(STORE_WRITE);
+		struct record got;
+		int there = store_get_run(s, rec.body.run_id, &got, NULL);
+		record_done(&got);
+		if (!there)
+			assert_int_equal(store_delete_run(s, rec.body.run_id, NULL), 0);
+		assert_true(there == 0 || there == -ENOENT);
+		assert_int_equal(ask("SELECT count(*) FROM cell"), cells);
+		store_close(s);
+	}
+	record_done(&rec);
+}
+
+int main(void)
+{
+	sqlite3_mem_methods failing;
+	(void)alarm(110);
+	(void)sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real);
+	(void)sqlite3_config(SQLITE_CONFIG_GETMALLOC, &failing);
+	failing.xMalloc = failing_malloc;
+	failing.xRealloc = failing_realloc;
+	(void)sqlite3_config(SQLITE_CONFIG_MALLOC, &failing);
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
+	const struct CMUnitTest tests[] = {
+		TEST(what_is_added_is_read_back),
+		TEST(the_same_run_again_is_nothing_and_another_under_its_id_is_refused),
+		TEST(a_batch_that_is_taken_back_leaves_nothing),
+		TEST(what_is_not_there_is_said),
+		TEST(a_damaged_record_is_found_out),
+		TEST(the_grid_is_what_the_runs_say),
+		TEST(lists_are_newest_first_and_filtered),
+		TEST(pages_stay_in_place_while_runs_arrive),
+		TEST(a_walk_may_ask_again),
+		TEST(what_is_declared_is_replaced_suite_by_suite),
+		TEST(a_network_file_system_is_refused),
+		TEST(what_is_no_store_is_not_opened_and_not_changed),
+		TEST(a_newer_store_is_refused),
+		TEST(a_folder_that_is_not_there_is_said),
+		TEST(every_older_version_is_brought_up),
+		TEST(the_view_tells_run_ids_as_people_write_them),
+		TEST(what_was_committed_is_in_a_copy_of_the_file),
+		TEST(several_writers_and_a_reader_get_along),
+		TEST(every_failed_allocation_is_survived),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
