@@ -10,6 +10,8 @@
 #include "import/hpcperf.h"
 #include "lib/file.h"
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	static char folder[64];
