@@ -156,7 +156,7 @@ static int print_csv(const struct imports *in, struct err *err)
 
 struct tally {
 	const char *suite;
-	size_t runs, ok, samples_known, cases;
+	size_t runs, ok, cases;
 	double samples;
 };
 
@@ -191,7 +191,10 @@ static int print_text(const struct imports *in, const struct outcome *o, struct 
 	struct text_table table = { .columns = columns, .n_columns = 5 };
 	for (size_t i = 0; i < n; i++) {
 		text_cell(&table, tallies[i].suite);
-		text_cellf(&table, "%zu", tallies[i].cases);
+		if (tallies[i].cases)
+			text_cellf(&table, "%zu", tallies[i].cases);
+		else
+			text_cell(&table, NULL); /* records by themselves declare nothing */
 		text_cellf(&table, "%zu", tallies[i].runs);
 		text_cellf(&table, "%zu", tallies[i].ok);
 		text_cellf(&table, "%.0f", tallies[i].samples);

@@ -184,7 +184,7 @@ static void region(struct page *p)
 	maybe_text(p, "measured by", r->timer ? r->timer : r->source);
 	maybe_seconds(p, "under the collector", r->profiled_wall_s);
 	if (known(r->profiler_inflation)) {
-		(void)snprintf(text, sizeof text, "%.3g times the clean region", r->profiler_inflation);
+		(void)snprintf(text, sizeof text, "%.2f times the clean region", r->profiler_inflation);
 		line(p, "collector's cost", text);
 	}
 }

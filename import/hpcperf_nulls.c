@@ -73,8 +73,10 @@ static const char *reason(const struct draft *d, const char *path)
 					   "context.pre_roi_s", "context.post_roi_s",
 					   "context.outside_region_s", "context.whole_process", NULL };
 	const struct record_body *b = &d->rec.body;
+	/* "context" is the path when nothing in the block is known. */
 	if (d->origin == ORIGIN_TABLE)
-		return same(b->status, "ok") && one_of(path, table_lost) ? "lost" : "not_measured";
+		return same(b->status, "ok") && (one_of(path, table_lost) || same(path, "context"))
+			       ? "lost" : "not_measured";
 	if (one_of(path, spread))
 		return b->roi.runs_s.n ? "too_few" : "not_measured";
 	if (beyond_collector(d, path))
