@@ -2,6 +2,7 @@
 #include "lib/num.h"
 
 #include <float.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +18,25 @@ static bool num15_quick(double x, double *ret)
 	double size = fabs(x);
 	if (LDBL_MANT_DIG < 64 || !(size >= 1e-7 && size < 1e15))
 		return false;
-	int k = 14 - (int)floor(log10(size)); /* one off at most, just above a power of ten */
+	/* Whole nanoseconds are what most numbers are, and have few digits already. */
+	double ns = nearbyint(size * 1e9);
+	if (ns < 1e15 && ns / 1e9 == size) {
+		*ret = x;
+		return true;
+	}
+	int exponent;
+	(void)frexp(size, &exponent);
+	/* 15 digits before the point: from 2^exponent by log10(2), at most one too few. */
+	int k = 14 - (int)floor((exponent - 1) * 0.30102999566398120);
+	if (k >= 1 && k <= 22 && size * ten_to[k] >= 1e15)
+		k--;
 	if (k < 1 || k > 22)
 		return false;
 	long double scaled = (long double)size * ten_to[k];
 	if (!(scaled >= 1e14L && scaled < 999999999999999.0L))
 		return false;
-	long double digits = floorl(scaled), rest = scaled - digits;
+	int64_t digits = (int64_t)scaled;
+	long double rest = scaled - (long double)digits;
 	/* The product is off by 2^-14 at most; nearer to a half than that, text must decide. */
 	if (fabsl(rest - 0.5L) < 0.001L)
 		return false;

@@ -101,7 +101,7 @@ static void put_column(struct wire_out *w, struct interned *t, const struct fiel
 		}
 		double x = num_at(f, &ops[i]);
 		double y = computed(f->offset, &ops[i], sum);
-		if (known(x) && num15(x) == y && !signbit(x) == !signbit(y))
+		if (known(x) && (x == y || num15(x) == y) && !signbit(x) == !signbit(y))
 			wire_put_byte(w, NUM_COMPUTED);
 		else
 			wire_put_num(w, x);
