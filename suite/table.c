@@ -129,7 +129,7 @@ int sweep_expand(struct arena *a, const char *case_name, const char *env_cell,
 		cases = arena_grow(a, cases, &room, made + 1, sizeof *cases);
 		if (!as_name || !cases)
 			return err_set(err, -ENOMEM, "out of memory");
-		if (swept < n && suite_name_fault(as_name))
+		if (swept < n && (!*value || suite_name_fault(as_name)))
 			return err_set(err, -EINVAL, "bad value: \"%s\" of %s can't be in a case name", value,
 				       pairs[swept].name);
 		cases[made] = (struct swept_case){
