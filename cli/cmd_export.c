@@ -10,6 +10,7 @@
 #include "cli/cmd.h"
 #include "cli/db.h"
 #include "cli/opt.h"
+#include "cli/progress.h"
 #include "cli/query.h"
 #include "schema/codec.h"
 
@@ -71,8 +72,11 @@ static int write_all(struct store *s, const struct ids *ids, enum format format,
 	if (head.len && fwrite(head.data, 1, head.len, out) != head.len)
 		rc = err_set(err, -errno, "write: %s", strerror(errno));
 	buf_done(&head);
-	for (size_t i = ids->n; i > 0 && !rc; i--)
+	for (size_t i = ids->n; i > 0 && !rc; i--) {
 		rc = put(s, ids->items[i - 1], format, out, err);
+		if (!isatty(fileno(out))) /* what is written there would be torn apart */
+			progress("writing", ids->n - i + 1, ids->n);
+	}
 	if (!rc && fflush(out))
 		rc = err_set(err, -errno, "write: %s", strerror(errno));
 	return rc;

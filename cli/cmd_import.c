@@ -8,6 +8,7 @@
 #include "cli/cmd.h"
 #include "cli/db.h"
 #include "cli/opt.h"
+#include "cli/progress.h"
 #include "cli/query.h"
 #include "cli/table.h"
 #include "import/hpcperf.h"
@@ -31,6 +32,7 @@ static int add_runs(struct store *s, const struct imports *in, struct outcome *r
 		if (rc)
 			return err_wrap(err, rc, "run %s of %s/%s", rec->body.run_id, rec->body.app,
 					rec->body.case_);
+		progress("storing", i + 1, in->n_records);
 		ret->stored += !present;
 		ret->present += present;
 	}

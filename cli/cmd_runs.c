@@ -66,6 +66,18 @@ static const struct {
 
 #define N_FIELDS (sizeof row_fields / sizeof *row_fields)
 
+static double number_of(const struct run_row *r, size_t i)
+{
+	const void *at = (const char *)r + row_fields[i].offset;
+	return *(const double *)at;
+}
+
+static const char *text_of(const struct run_row *r, size_t i)
+{
+	const void *at = (const char *)r + row_fields[i].offset;
+	return *(const char *const *)at;
+}
+
 static json_t *number_json(double x)
 {
 	if (!known(x))
@@ -79,11 +91,9 @@ static void json_row(struct list *l, const struct run_row *r)
 {
 	json_t *o = json_object();
 	for (size_t i = 0; i < N_FIELDS; i++) {
-		const char *at = (const char *)r + row_fields[i].offset;
-		const char *text = row_fields[i].number ? NULL : *(const char *const *)at;
-		json_t *v = row_fields[i].number ? number_json(*(const double *)at)
-			    : text	     ? json_string(text)
-					     : json_null();
+		json_t *v = row_fields[i].number ? number_json(number_of(r, i)) :
+			    text_of(r, i)	 ? json_string(text_of(r, i)) :
+						   json_null();
 		(void)json_object_set_new(o, row_fields[i].name, v);
 	}
 	(void)json_array_append_new(l->rows, o);
@@ -93,13 +103,11 @@ static void json_row(struct list *l, const struct run_row *r)
 static void csv_row(struct list *l, const struct run_row *r)
 {
 	for (size_t i = 0; i < N_FIELDS; i++) {
-		const char *at = (const char *)r + row_fields[i].offset;
-		const char *text = row_fields[i].number ? NULL : *(const char *const *)at;
 		buf_puts(&l->csv, i ? "," : "");
-		if (row_fields[i].number && known(*(const double *)at))
-			buf_printf(&l->csv, "%.15g", *(const double *)at);
-		else
-			buf_puts(&l->csv, text ? text : "");
+		if (!row_fields[i].number)
+			buf_puts(&l->csv, text_of(r, i) ? text_of(r, i) : "");
+		else if (known(number_of(r, i)))
+			buf_printf(&l->csv, "%.15g", number_of(r, i));
 	}
 	buf_puts(&l->csv, "\r\n");
 }

@@ -168,8 +168,8 @@ static size_t fill_block(struct draft *d, const struct block *block, void *into,
 	size_t numbers = 0;
 	for (size_t i = 0; i < block->count; i++) {
 		const struct field *f = &block->fields[i];
-		char *to = (char *)into + f->offset;
-		const char *of = (const char *)from + f->offset;
+		void *to = field_in(f, into);
+		const void *of = field_at(f, from);
 		if (f->type == FIELD_BLOCK) {
 			numbers += fill_block(d, f->block, to, of);
 			continue;
@@ -177,12 +177,12 @@ static size_t fill_block(struct draft *d, const struct block *block, void *into,
 		if (!field_is_null(f, into) || field_is_null(f, from))
 			continue;
 		if (f->type == FIELD_NUM) {
-			*(double *)to = *(const double *)of;
+			*(double *)to = num_at(f, from);
 			numbers++;
 		} else if (f->type == FIELD_TER) {
 			*(signed char *)to = *(const signed char *)of;
 		} else if (f->type == FIELD_TXT && block != &record_block) {
-			*(const char **)to = draft_text(d, *(const char *const *)of);
+			*(const char **)to = draft_text(d, txt_at(f, from));
 		}
 	}
 	return numbers;
