@@ -223,38 +223,40 @@ static void put_numbers(struct buf *b, const json_t *rec)
 	put_seconds(b, ", host gap ", format_number(device, "host_gap_s"), "\n");
 }
 
+/* A value of a table (report/shrink.h). */
+static const json_t *table_at(const json_t *table, const json_t *row, const char *name)
+{
+	size_t i;
+	json_t *column;
+	json_array_foreach(json_object_get(table, "columns"), i,
+			   column) if (strcmp(json_string_value(column), name) ==
+				       0) return json_array_get(row, i);
+	return json_object_get(json_object_get(table, "same"), name);
+}
+
+static double number_or_nan(const json_t *value)
+{
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
 static void put_ops(struct buf *b, const json_t *rec)
 {
 	char text[FORMAT_BYTES];
-	const json_t *ops = json_object_get(rec, "ops"), *columns = json_object_get(ops, "columns");
-	size_t name = 0, total = 0, share = 0, i;
-	json_t *value, *row;
-	json_array_foreach((json_t *)columns, i, value)
-	{
-		if (strcmp(json_string_value(value), "name") == 0)
-			name = i;
-		else if (strcmp(json_string_value(value), "total_s") == 0)
-			total = i;
-		else if (strcmp(json_string_value(value), "share") == 0)
-			share = i;
-	}
-	if (!ops)
+	const json_t *ops = json_object_get(rec, "ops");
+	size_t i;
+	json_t *row;
+	if (json_array_size(json_object_get(ops, "rows")) == 0)
 		return;
 	buf_puts(b, "\n| operation | total | share |\n|---|---:|---:|\n");
 	json_array_foreach(json_object_get(ops, "rows"), i, row)
 	{
-		if (!json_is_string(json_array_get(row, name)))
-			continue;
+		const char *name = json_string_value(table_at(ops, row, "name"));
 		buf_puts(b, "| ");
-		put_code(b, json_string_value(json_array_get(row, name)));
-		put_seconds(b, " | ", total ? json_number_value(json_array_get(row, total)) : NAN,
-			    "");
-		buf_printf(
-			b, " | %s |\n",
-			format_percent(text, share ? json_number_value(json_array_get(row, share))
-						   : NAN));
+		put_code(b, name && *name ? name : "null");
+		put_seconds(b, " | ", number_or_nan(table_at(ops, row, "total_s")), "");
+		buf_printf(b, " | %s |\n",
+			   format_percent(text, number_or_nan(table_at(ops, row, "share"))));
 	}
-	buf_puts(b, "\n");
 }
 
 static void put_words(struct buf *b, const json_t *data, const json_t *rec)

@@ -51,22 +51,32 @@ json_t *shrink_nulls(const json_t *value)
 	return out;
 }
 
-/* Names of the columns in order of their first row; seen is a set of them. */
-static int collect_columns(json_t *columns, json_t *seen, const json_t *rows)
+/* Has every row this value under this key? */
+static bool is_same(const json_t *rows, const char *key, const json_t *value)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach((json_t *)rows, i,
+			   row) if (!json_equal(json_object_get(row, key), value)) return false;
+	return json_array_size(rows) > 1;
+}
+
+/* Names in order of their first row: those with one value go to same, the others to columns.
+ * seen is the set of them. */
+static int collect_columns(json_t *columns, json_t *same, json_t *seen, const json_t *rows)
 {
 	size_t i;
 	json_t *row, *value;
 	const char *key;
-	json_array_foreach((json_t *)rows, i, row)
+	json_array_foreach((json_t *)rows, i, row) json_object_foreach(row, key, value)
 	{
-		json_object_foreach(row, key, value)
-		{
-			if (json_object_get(seen, key))
-				continue;
-			if (json_object_set_new(seen, key, json_true()) ||
-			    json_array_append_new(columns, json_string(key)))
-				return -ENOMEM;
-		}
+		if (json_object_get(seen, key))
+			continue;
+		int rc = is_same(rows, key, value)
+				 ? json_object_set(same, key, value)
+				 : json_array_append_new(columns, json_string(key));
+		if (rc || json_object_set_new(seen, key, json_true()))
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -88,19 +98,27 @@ static json_t *cells_of(const json_t *row, const json_t *columns)
 
 json_t *shrink_table(const json_t *rows)
 {
-	json_t *columns = json_array(), *seen = json_object(), *lines = json_array(), *row;
-	bool bad = !seen || !lines || !columns || collect_columns(columns, seen, rows);
+	json_t *columns = json_array(), *same = json_object(), *seen = json_object();
+	json_t *lines = json_array(), *out = json_object(), *row;
+	bool bad = !columns || !same || !seen || !lines || !out ||
+		   collect_columns(columns, same, seen, rows);
 	size_t i;
 	json_array_foreach((json_t *)rows, i,
 			   row) if (!bad && json_array_append_new(lines, cells_of(row, columns)))
 		bad = true;
+	if (!bad && json_object_size(same))
+		bad = json_object_set(out, "same", same);
+	if (!bad)
+		bad = json_object_set(out, "columns", columns) ||
+		      json_object_set(out, "rows", lines);
+	json_decref(columns);
+	json_decref(same);
 	json_decref(seen);
-	if (bad) {
-		json_decref(columns);
-		json_decref(lines);
-		return NULL;
-	}
-	return json_pack("{s:o, s:o}", "columns", columns, "rows", lines);
+	json_decref(lines);
+	if (!bad)
+		return out;
+	json_decref(out);
+	return NULL;
 }
 
 static json_t *child(json_t *object, const char *name, json_t *(*make)(void))

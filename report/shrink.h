@@ -9,7 +9,8 @@
  * when out of memory. */
 json_t *shrink_nulls(const json_t *value);
 
-/* [{a, b}, {a, c}] as {"columns": [a, b, c], "rows": [[..], ..]}; null where a row lacks it. */
+/* [{a, b}, {a, c}] as {"same": {..}, "columns": [a, b, c], "rows": [[..], ..]}; null where a row
+ * lacks it. same: what has one value in all of several rows; absent when empty. */
 json_t *shrink_table(const json_t *rows);
 
 /* Values by name, each once, in the order they came. All-zero is a valid empty one. */

@@ -34,7 +34,8 @@ function random() {
 	t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
 	return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
 }
-const n15 = (x) => Number(x.toPrecision(15));
+// Clocks tell nanoseconds, and so do these.
+const n15 = (x) => Number(x.toFixed(9));
 const noise = (x, rel) => n15(x * (1 + rel * (random() + random() + random() - 1.5)));
 const sorted = (a) => [...a].sort((x, y) => x - y);
 function median(a) {

@@ -30,7 +30,12 @@ function table(rows) {
 		for (const k of Object.keys(row))
 			if (!columns.includes(k))
 				columns.push(k);
-	return { columns, rows: rows.map((r) => columns.map((c) => r[c] ?? null)) };
+	const same = {};
+	for (const c of columns)
+		if (rows.length > 1 && rows.every((r) => c in r && JSON.stringify(r[c]) === JSON.stringify(rows[0][c])))
+			same[c] = rows[0][c];
+	const left = columns.filter((c) => !(c in same));
+	return { ...(Object.keys(same).length ? { same } : {}), columns: left, rows: rows.map((r) => left.map((c) => r[c] ?? null)) };
 }
 
 function run_row(rec) {

@@ -4,7 +4,8 @@ import type { Num } from "./format";
 
 export interface Row { [key: string]: unknown }
 
-export interface Table { columns: string[]; rows: unknown[][] }
+// same: columns that have one value in all rows.
+export interface Table { same?: Row; columns: string[]; rows: unknown[][] }
 
 export interface RunRow {
 	run_id: string; utc?: string; kind?: string; status: string;
@@ -93,7 +94,7 @@ export function rows_of<T>(table: unknown): T[] {
 	if (!t)
 		return [];
 	return t.rows.map((r) => {
-		const out: Row = {};
+		const out: Row = { ...t.same };
 		t.columns.forEach((c, i) => {
 			if (r[i] !== null)
 				out[c] = r[i];

@@ -89,7 +89,7 @@ export function StepsCard({ rec }: { rec: Rec }) {
 }
 
 function Share({ of }: { of: number | undefined }) {
-	return of === undefined ? <Null /> : <span class="inbar"><span style={{ width: `${Math.min(100, 100 * of)}%` }} /><b>{f.percent(of)}</b></span>;
+	return of === undefined ? <Null /> : <span class="inbar"><b>{f.percent(of)}</b><span><i style={{ width: `${Math.min(100, 100 * of)}%` }} /></span></span>;
 }
 
 export function PhasesCard({ rec }: { rec: Rec }) {
@@ -126,10 +126,9 @@ export function DeviceCard({ rec }: { rec: Rec }) {
 		<section class="card wide" id="device">
 			<h3>Device <span class="dim">inside the region</span></h3>
 			<dl class="facts across">
-				<dt>Busy</dt><dd>{time("busy_s")} {d.busy_frac_of_roi == null ? null : <span class="dim">{f.percent(d.busy_frac_of_roi)} of the clean region{d.busy_frac_of_profiled_roi == null ? "" : `, ${f.percent(d.busy_frac_of_profiled_roi)} of the profiled one`}</span>}</dd>
-				<dt>Idle, host</dt><dd>{time("host_gap_s")} {d.host_gap_frac_of_roi == null ? null : <span class="dim">{f.percent(d.host_gap_frac_of_roi)}</span>}</dd>
-				<dt>Sum of operations</dt><dd>{time("op_time_sum_s")}</dd>
-				<dt>Overlap</dt><dd>{time("overlap_s")}</dd>
+				<dt>Busy</dt><dd>{d.busy_s == null && d.busy_frac_of_roi != null ? null : time("busy_s")} {d.busy_frac_of_roi == null ? null : <span class="dim">{f.percent(d.busy_frac_of_roi)} of the clean region{d.busy_frac_of_profiled_roi == null ? "" : `, ${f.percent(d.busy_frac_of_profiled_roi)} of the profiled one`}</span>}</dd>
+				<dt>Idle, host</dt><dd>{d.host_gap_s == null && d.host_gap_frac_of_roi != null ? null : time("host_gap_s")} {d.host_gap_frac_of_roi == null ? null : <span class="dim">{f.percent(d.host_gap_frac_of_roi)}</span>}</dd>
+				{detailed ? <><dt>Sum of operations</dt><dd>{time("op_time_sum_s")}</dd><dt>Overlap</dt><dd>{time("overlap_s")}</dd></> : null}
 				{rec.roi.profiled_wall_s !== undefined ? <><dt>Region under the collector</dt><dd>{f.seconds(rec.roi.profiled_wall_s)} {rec.roi.profiler_inflation !== undefined ? <span class={rec.roi.profiler_inflation > 1.2 ? "bad" : "dim"}>×{f.significant(rec.roi.profiler_inflation)} the clean one</span> : null}</dd></> : null}
 				{odd.map(([key, words]) => d[key] ? <><dt>{words}</dt><dd class="bad">{f.count(d[key])}</dd></> : null)}
 				{rec.runtime_api ? <><dt>Calls of {String(rec.runtime_api.name)}</dt><dd>{f.count(rec.runtime_api.calls as number)} <span class="dim">{f.seconds(rec.runtime_api.time_s as number)}; {f.count(rec.runtime_api.sync_calls as number)} of them wait for the device, {f.seconds(rec.runtime_api.sync_s as number)}</span></dd></> : null}

@@ -86,6 +86,8 @@ function Headline({ rec }: { rec: Rec }) {
 }
 
 function Caveats({ rec }: { rec: Rec }) {
+	if (!rec.caveats.length && rec.status !== "ok")
+		return null;
 	return (
 		<section class={rec.caveats.length ? "card caveats" : "card"} id="caveats">
 			<h3>Caveats <span class="dim">{rec.caveats.length || "none"}</span></h3>
@@ -186,11 +188,11 @@ const list = (v: string[]) => (v.length > 6 ? `${v.slice(0, 6).join(", ")} and $
 const khz = (v: number) => f.si(v * 1e3, "Hz");
 
 // Facts of one block: those that are known, and those that are not but were asked for.
-function Facts({ rec, block, facts, always = [] }: { rec: Rec; block: string; facts: Fact[]; always?: string[] }) {
+function Facts({ rec, block, facts, always = [], quiet }: { rec: Rec; block: string; facts: Fact[]; always?: string[]; quiet?: boolean }) {
 	const values = (rec as unknown as { [k: string]: Row })[block] ?? {};
 	const shown = facts.filter(([, field]) => values[field] != null || always.includes(field));
 	if (!shown.length)
-		return <p class="note">null: {why_words(why_null(rec, block))}.</p>;
+		return quiet ? null : <p class="note">null: {why_words(why_null(rec, block))}.</p>;
 	return (
 		<dl class="facts">
 			{shown.map(([label, field, show]) => (
@@ -318,14 +320,18 @@ function Measurement({ cell }: { cell: Cell }) {
 				<GapCard rec={rec} />
 				<OpsCard rec={rec} />
 				<History cell={cell} shown={rec.run_id} />
+			</div>
+			<div class="cards">
 				<Command rec={rec} />
-				<section class="card" id="machine"><h3>Machine meanwhile</h3><Facts rec={rec} block="context" facts={MACHINE} always={["load1", "others_cpu_s"]} /><Facts rec={rec} block="placement" facts={PLACEMENT} /></section>
+			</div>
+			<div class="columns">
+				<section class="card" id="machine"><h3>Machine meanwhile</h3><Facts rec={rec} block="context" facts={MACHINE} always={["load1", "others_cpu_s"]} /><Facts rec={rec} block="placement" facts={PLACEMENT} quiet /></section>
 				<section class="card" id="how"><h3>How it was measured</h3><Facts rec={rec} block="measurement" facts={HOW} /></section>
 				<section class="card" id="platform"><h3>Platform</h3><Facts rec={rec} block="platform_info" facts={PLATFORM} /></section>
 				<section class="card" id="provenance"><h3>Provenance</h3><Facts rec={rec} block="provenance" facts={PROVENANCE} /></section>
-				<section class="card" id="observer"><h3>What measuring cost</h3><Facts rec={rec} block="observer" facts={OBSERVER} /></section>
-				<Json rec={rec} />
+				{Object.keys(rec.observer).length ? <section class="card" id="observer"><h3>What measuring cost</h3><Facts rec={rec} block="observer" facts={OBSERVER} /></section> : null}
 			</div>
+			<Json rec={rec} />
 		</>
 	);
 }

@@ -34,10 +34,19 @@ export function seconds(s: Num): string {
 	return s == null ? "null" : seconds_parts(s).join(" ");
 }
 
-// Both ends in the unit of the larger one: "1.30–1.33 s".
+// Both ends in one unit, with as many digits as tell them apart: "1.716–1.722 s".
 export function seconds_range(low: number, high: number): string {
 	const a = seconds_parts(low), b = seconds_parts(high);
-	return a[1] === b[1] ? `${a[0]}–${b[0]} ${b[1]}` : `${a.join(" ")} – ${b.join(" ")}`;
+	if (a[1] !== b[1])
+		return `${a.join(" ")} – ${b.join(" ")}`;
+	const [base, unit] = UNITS.find(([, u]) => u === b[1])!;
+	const x = low / 10 ** base, y = high / 10 ** base;
+	if (x === y)
+		return `${b[0]} ${unit}`;
+	const whole = Math.max(1, Math.floor(Math.log10(Math.abs(y) || 1)) + 1);
+	// Two digits of the difference, three of the number, and never more than seven.
+	const digits = Math.min(Math.max(3 - whole, Math.ceil(-Math.log10(Math.abs(y - x))) + 1, 0), 7 - Math.min(7, whole));
+	return `${x.toFixed(digits)}–${y.toFixed(digits)} ${unit}`;
 }
 
 export function exact(s: Num): string {
@@ -110,7 +119,9 @@ export function change(ratio: number): string {
 
 // A ratio to another platform's median: below 1 is faster.
 export function ratio_text(r: number): string {
-	return r >= 0.0995 && r < 99.5 ? `${r >= 9.995 ? r.toFixed(1) : r.toFixed(2)}×` : `${significant(r)}×`;
+	if (r >= 0.0995 && r < 99.5)
+		return `${r >= 9.995 ? r.toFixed(1) : r.toFixed(2)}×`;
+	return `${r < 1 ? Number(r.toPrecision(2)) : significant(r)}×`;
 }
 
 export function when(utc: string | undefined): string {

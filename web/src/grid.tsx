@@ -206,7 +206,7 @@ function Head() {
 							<a href={href({ suite: "@platforms", app: "", case: "", platform: "" })} tabIndex={-1} title={`${p.id}\nall facts of the platforms`}>
 								<span class="product">{name.product}</span>{" "}
 								<span class="runtime">{name.vendor} · {name.runtime}</span>
-								<span class="facts">{facts(p) || "\u00a0"}</span>
+								<span class="keyfacts">{facts(p) || "\u00a0"}</span>
 								<span class="measured">{measured} of {cases.length} measured</span>
 							</a>
 						</th>
@@ -228,6 +228,7 @@ function show_row(box: HTMLElement, row: number): void {
 		return;
 	const top = lines.value.indexOf(line) * ROW_PX;
 	const room = box.clientHeight - (box.querySelector("thead")?.offsetHeight ?? 0);
+	// One row more at the top, where the name of the application stays.
 	if (top - ROW_PX < box.scrollTop)
 		box.scrollTop = Math.max(0, top - ROW_PX);
 	else if (top + ROW_PX > box.scrollTop + room)
@@ -293,6 +294,18 @@ function on_key(event: KeyboardEvent, box: HTMLElement): void {
 	});
 }
 
+// The rows from start to end; the first of them gives way to its application's own row, which
+// then stays below the head.
+function with_app(all: Line[], start: number, end: number): Line[] {
+	const out = all.slice(start, end);
+	for (let i = start; i >= 0; i--)
+		if (all[i]!.kind === "app") {
+			out[0] = all[i]!;
+			break;
+		}
+	return out;
+}
+
 export function Grid({ hidden }: { hidden: boolean }) {
 	const box = useRef<HTMLDivElement>(null);
 	const all = lines.value;
@@ -300,13 +313,17 @@ export function Grid({ hidden }: { hidden: boolean }) {
 	const every = printing.value || all.length <= ALL_ROWS;
 	const start = every ? 0 : Math.max(0, Math.floor(scroll.value.top / ROW_PX) - BEYOND);
 	const end = every ? all.length : Math.min(all.length, Math.ceil((scroll.value.top + scroll.value.height) / ROW_PX) + BEYOND);
-	const here = active.value.row < case_lines.value.length ? active.value : { row: 0, column: 0 };
+	const shown = start > 0 ? with_app(all, start, end) : all.slice(start, end);
+	// One cell always takes the Tab key, also when the active one is scrolled out of being.
+	const rows = shown.filter((l): l is CaseLine => l.kind === "case");
+	const here = rows.some((l) => l.index === active.value.row) ? active.value : { row: rows[0]?.index ?? 0, column: 0 };
 
 	useLayoutEffect(() => {
 		const node = box.current!;
 		const measure = () => {
 			if (node.clientHeight)
 				scroll.value = { top: node.scrollTop, height: node.clientHeight };
+			node.style.setProperty("--head-px", `${node.querySelector("thead")?.offsetHeight ?? 0}px`);
 		};
 		measure();
 		const watch = new ResizeObserver(measure);
@@ -335,7 +352,7 @@ export function Grid({ hidden }: { hidden: boolean }) {
 				<Head />
 				<tbody>
 					{start > 0 ? <tr class="space" role="presentation" style={{ height: `${start * ROW_PX}px` }} /> : null}
-					{all.slice(start, end).map((line, i) => line.kind === "app" ? (
+					{shown.map((line, i) => line.kind === "app" ? (
 						<tr class="app" key={`a ${line.app}`} aria-rowindex={start + i + 2}>
 							<th scope="rowgroup" role="rowheader">
 								<span class="name">{line.app}</span>

@@ -63,6 +63,13 @@ function Chart({ runs }: { runs: RunRow[] }) {
 	);
 }
 
+// A change is called one only where no execution of one run lies within the range of the other.
+function ranges_apart(a: RunRow, b: RunRow): boolean {
+	if (a.min_s == null || a.max_s == null || b.min_s == null || b.max_s == null || a.samples === 1 || b.samples === 1)
+		return false;
+	return a.min_s > b.max_s || a.max_s < b.min_s;
+}
+
 export function History({ cell, shown }: { cell: Cell; shown: string }) {
 	const runs = history_rows(cell);
 	const ok = runs.filter((r) => r.status === "ok" && r.wall_s != null);
@@ -80,6 +87,7 @@ export function History({ cell, shown }: { cell: Cell; shown: string }) {
 						{runs.slice(0, 100).map((r) => {
 							const prev = before.get(r.run_id);
 							const ratio = prev && r.wall_s ? r.wall_s / prev.wall_s! : null;
+							const apart = ratio !== null && ranges_apart(r, prev!);
 							return (
 								<tr key={r.run_id} class={r.run_id === shown ? "now" : undefined}>
 									<td title={r.run_id}>{f.when(r.utc)}{r.run_id === shown ? <span class="tag">shown</span> : null}{r.kind && r.kind !== "measured" ? <span class="tag">{r.kind}</span> : null}</td>
@@ -87,7 +95,7 @@ export function History({ cell, shown }: { cell: Cell; shown: string }) {
 									<td class="n" title={f.exact(r.wall_s)}>{r.wall_s == null ? <Null /> : f.seconds(r.wall_s)}</td>
 									<td class="n">{r.min_s == null || r.max_s == null ? <Null /> : r.samples === 1 ? <span class="dim">one sample</span> : f.seconds_range(r.min_s, r.max_s)}</td>
 									<td class="n">{r.samples ?? <Null />}</td>
-									<td class="n">{ratio === null ? <span class="dim">–</span> : <span class={Math.abs(ratio - 1) < 0.0005 ? "" : ratio < 1 ? "faster" : "slower"} title={`${f.exact(prev!.wall_s)} before`}>{f.change(ratio)} {Math.abs(ratio - 1) < 0.0005 ? "" : ratio < 1 ? "faster" : "slower"}</span>}</td>
+									<td class="n">{ratio === null ? <span class="dim">–</span> : <span class={!apart ? "dim" : ratio < 1 ? "faster" : "slower"} title={`${f.exact(prev!.wall_s)} before; ${apart ? "the ranges do not overlap" : "the ranges overlap, or one is not known"}`}>{f.change(ratio)}{!apart ? "" : ratio < 1 ? " faster" : " slower"}</span>}</td>
 								</tr>
 							);
 						})}

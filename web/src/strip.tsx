@@ -28,8 +28,15 @@ export function ExecutionStrip({ rec }: { rec: Rec }) {
 	if (!timed.length)
 		return null;
 	const values = timed.map((e) => e.roi_s!);
-	let low = Math.min(...values), high = Math.max(...values);
-	const pad = (high - low) * 0.12 || high * 0.02 || 1e-9;
+	// The scale is that of the samples: a slow warm-up must not press them into a line. What is
+	// far outside stands at the edge as an arrow.
+	const samples = list.filter((e) => e.used && e.roi_s !== undefined).map((e) => e.roi_s!);
+	const scale = samples.length ? samples : values;
+	let low = Math.min(...scale), high = Math.max(...scale);
+	const room = Math.max(2 * (high - low), 0.004 * high);
+	low = Math.min(low, ...values.filter((v) => v >= low - room));
+	high = Math.max(high, ...values.filter((v) => v <= high + room));
+	const pad = Math.max((high - low) * 0.14, high * 0.0004) || 1e-9;
 	low -= pad;
 	high += pad;
 	const W = 640, H = 148, left = 64, right = 12, top = 8, bottom = 22;
@@ -54,10 +61,14 @@ export function ExecutionStrip({ rec }: { rec: Rec }) {
 			{list.map((e, i) => {
 				const warm = e.name.startsWith("warmup");
 				const words = `${e.name}: ${e.roi_s === undefined ? "no region" : f.exact(e.roi_s)}${e.used || warm ? "" : `, not used${e.why ? `: ${e.why}` : ""}`}${warm ? ", warm-up" : ""}`;
-				const cx = x(i), cy = e.roi_s === undefined ? H - bottom : y(e.roi_s);
+				const cx = x(i), v = e.roi_s, above = v !== undefined && v > high, below = v !== undefined && v < low;
+				const cy = v === undefined ? H - bottom : above ? top + 5 : below ? H - bottom - 5 : y(v);
 				return (
 					<g key={e.name}>
-						{e.used ? <circle cx={cx} cy={cy} r="4" class="dot" />
+						{above || below ? <>
+							<path d={above ? `M${cx - 4.5} ${cy + 4}h9l-4.5-8z` : `M${cx - 4.5} ${cy - 4}h9l-4.5 8z`} class={e.used ? "dot" : "dot hollow"} />
+							<text x={cx + 9} y={cy + 4}>{f.seconds(v)}</text>
+						</> : e.used ? <circle cx={cx} cy={cy} r="4" class="dot" />
 							: warm && e.roi_s !== undefined ? <circle cx={cx} cy={cy} r="3.6" class="dot hollow" />
 								: <path d={`M${cx - 4} ${cy - 4}l8 8m0-8l-8 8`} class="cross" />}
 						<rect x={cx - 7} y={cy - 7} width="14" height="14" fill="transparent"><title>{words}</title></rect>
@@ -113,7 +124,7 @@ export function ProcessBar({ rec }: { rec: Rec }) {
 			</div>
 			<ul class="legend">
 				{parts.map((p) => (
-					<li key={p.name}><span class={`key ${p.name}`} />{p.label} <b>{f.seconds(p.seconds)}</b> <span class="dim">{f.percent(p.seconds / scale)}</span></li>
+					<li key={p.name}><span class={`key ${p.name}`} />{p.label} <b>{f.seconds(p.seconds)}</b> <span class="dim">{f.percent(p.seconds / total)}</span></li>
 				))}
 			</ul>
 		</figure>
