@@ -57,70 +57,55 @@ const printing = signal(false);
 addEventListener("beforeprint", () => { printing.value = true; });
 addEventListener("afterprint", () => { printing.value = false; });
 
-// The sentence that a screen reader speaks for a cell.
-function sentence(app: string, item: Case, platform: string, cell: Cell | null, base: Cell | null | undefined): string {
-	const name = `${app} ${item.name} on ${platform}`;
-	if (!cell)
-		return `${name}: not measured`;
-	if (!cell.ok)
-		return `${name}: ${status_word(cell.last.status)}, no result`;
-	const roi = roi_at(cell.record);
-	const parts = [`${name}: ${f.seconds(cell.ok.wall_s)}`];
-	if (roi.spread !== undefined)
-		parts.push(`range ${f.percent(roi.spread)} of the median`);
-	else if (cell.ok.samples === 1)
-		parts.push("one sample");
-	if (base?.ok?.wall_s && base !== cell && cell.ok.wall_s)
-		parts.push(`${f.ratio_text(cell.ok.wall_s / base.ok.wall_s)} the time of ${route.value.rel}`);
-	if (roi.stable === false)
-		parts.push("not stable");
-	if (roi.two_levels)
-		parts.push("two levels");
-	if (cell.ok.caveats)
-		parts.push(f.plural(cell.ok.caveats, "caveat"));
-	if (cell.last.run_id !== cell.ok.run_id)
-		parts.push(`a later run ${status_word(cell.last.status)}`);
-	return parts.join(", ");
-}
-
 function tint(ratio: number): string {
 	const strength = Math.min(1, Math.abs(Math.log2(ratio)) / 3);
 	const percent = Math.round(8 + 34 * Math.sqrt(strength));
 	return `color-mix(in srgb, var(${ratio < 1 ? "--faster" : "--slower"}) ${percent}%, transparent)`;
 }
 
+// Text that is spoken and not shown: with what is shown it makes a sentence of the cell.
+function Said({ children }: { children: string }) {
+	return <span class="hidden">{children}</span>;
+}
+
 function Marks({ cell }: { cell: Cell }) {
 	const roi = roi_at(cell.record);
+	const unstable = roi.stable === false || roi.drift === true;
+	const later = cell.ok !== null && cell.last.run_id !== cell.ok.run_id;
 	return (
 		<span class="marks">
-			{cell.ok && roi.two_levels ? <Mark name="levels" /> : cell.ok && (roi.stable === false || roi.drift) ? <Mark name="unstable" /> : null}
-			{cell.ok && cell.ok.caveats ? <Mark name="caveat" /> : null}
-			{cell.ok && cell.last.run_id !== cell.ok.run_id ? <Mark name="failed" /> : null}
+			{roi.two_levels ? <Mark name="levels" /> : unstable ? <Mark name="unstable" /> : null}
+			{cell.ok?.caveats ? <Mark name="caveat" /> : null}
+			{later ? <Mark name="failed" /> : null}
+			<Said>{`${roi.two_levels ? ", two levels" : unstable ? ", not stable" : ""}${cell.ok?.caveats ? `, ${f.plural(cell.ok.caveats, "caveat")}` : ""}${later ? `, a later run: ${status_word(cell.last.status)}` : ""}`}</Said>
 		</span>
 	);
 }
 
 function Content({ cell, base }: { cell: Cell | null; base: Cell | null | undefined }) {
 	if (!cell)
-		return <span class="absent">–</span>;
+		return <><span class="absent" aria-hidden="true">–</span><Said>not measured</Said></>;
 	if (!cell.ok)
-		return <span class="failed">{status_word(cell.last.status)}</span>;
+		return <><span class="failed">{status_word(cell.last.status)}</span><Said>, no result</Said></>;
 	const wall = cell.ok.wall_s;
 	const [number, unit] = wall == null ? ["null", ""] : f.seconds_parts(wall);
 	const share = wall != null && cell.ok.process_wall_s ? wall / cell.ok.process_wall_s : null;
 	const roi = roi_at(cell.record);
 	const relative = base?.ok?.wall_s && base !== cell && wall ? wall / base.ok.wall_s : null;
-	let aside = "";
-	if (relative !== null)
+	let aside = "", before = ", ", after = "";
+	if (relative !== null) {
 		aside = f.ratio_text(relative);
-	else if (roi.spread !== undefined)
-		aside = `${f.percent(roi.spread)}`;
-	else
-		aside = cell.ok.samples === 1 ? "n = 1" : "";
+		after = ` the time of ${short_name(route.value.rel).product}`;
+	} else if (roi.spread !== undefined) {
+		aside = f.percent(roi.spread);
+		before = ", range ";
+	} else if (cell.ok.samples === 1) {
+		aside = "n = 1";
+	}
 	return (
 		<>
-			<span class="median">{number}<small>{unit}</small></span>
-			<span class={relative !== null ? "aside ratio" : "aside"}>{aside}</span>
+			<span class="median">{number} <small>{unit}</small></span>
+			<span class={relative !== null ? "aside ratio" : "aside"}>{aside ? <Said>{before}</Said> : null}{aside}{after ? <Said>{after}</Said> : null}</span>
 			<Marks cell={cell} />
 			{share !== null ? <span class="share" style={{ width: `${Math.min(100, Math.max(0.6, share * 100)).toFixed(1)}%` }} /> : null}
 		</>
@@ -158,10 +143,10 @@ const CaseRow = memo(function CaseRow({ line, rows, rel, at, row }: {
 				const cell = line.item.cells[i] ?? null;
 				const ratio = base?.ok?.wall_s && cell?.ok?.wall_s && base !== cell ? cell.ok.wall_s / base.ok.wall_s : null;
 				return (
-					<td role="gridcell" key={p.id} style={ratio === null ? undefined : { background: tint(ratio) }}>
+					<td role="gridcell" key={p.id} class={ratio === null ? undefined : "tinted"} style={ratio === null ? undefined : { background: tint(ratio) }}>
 						<a href={href({ suite: suite.value!.name, app: line.app, case: line.item.name, platform: p.id, run: "" })}
-							tabIndex={at === column ? 0 : -1} data-at={`${line.index}:${column}`} title={hint(cell)}
-							aria-label={sentence(line.app, line.item, p.id, cell, base)}>
+							tabIndex={at === column ? 0 : -1} data-at={`${line.index}:${column}`} title={hint(cell)}>
+							<Said>{`${line.app} ${line.item.name} on ${short_name(p.id).product}: `}</Said>
 							<Content cell={cell} base={base} />
 						</a>
 					</td>

@@ -1,0 +1,401 @@
+/* The report: numbers as text, order of names, small JSON, and what must stay text. The store
+ * behind it is played by the real one, in a folder of the test. */
+#define _GNU_SOURCE /* mkdtemp */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/file.h"
+#include "report/data.h"
+#include "report/format.h"
+#include "report/page.h"
+#include "report/rows.h"
+#include "report/shrink.h"
+#include "schema/codec.h"
+
+static json_t *parse(const char *text)
+{
+	json_error_t e;
+	json_t *json = json_loads(text, JSON_DECODE_ANY, &e);
+	assert_non_null(json);
+	return json;
+}
+
+static void assert_json(json_t *got, const char *wanted)
+{
+	struct buf b = { 0 };
+	assert_int_equal(json_text(&b, got), 0);
+	assert_string_equal(b.data, wanted);
+	buf_done(&b);
+	json_decref(got);
+}
+
+/* ---- numbers
+ * ------------------------------------------------------------------------------------- */
+
+static void seconds_have_three_digits_and_a_unit(void **state)
+{
+	(void)state;
+	static const struct {
+		double s;
+		const char *text;
+	} cases[] = {
+		{ 1.31, "1.31 s" },        { 0, "0 s" },
+		{ 12.345, "12.3 s" },      { 1234.5, "1230 s" },
+		{ 0.0123, "12.3 ms" },     { 0.9996, "1.00 s" },
+		{ 0.9994, "999 ms" },      { 0.00099951, "1.00 ms" },
+		{ 0.00000123, "1.23 µs" }, { 5e-8, "50.0 ns" },
+		{ 3e-10, "0.3 ns" },       { 1.125, "1.13 s" },
+		{ -0.25, "−250 ms" },      { NAN, "null" },
+		{ 0.001, "1.00 ms" },      { 1e-6, "1.00 µs" },
+	};
+	char text[FORMAT_BYTES];
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_string_equal(format_seconds(text, cases[i].s), cases[i].text);
+}
+
+static void null_is_never_zero(void **state)
+{
+	(void)state;
+	char text[FORMAT_BYTES];
+	json_t *object = parse("{\"zero\": 0, \"null\": null, \"word\": \"1\"}");
+	assert_string_equal(format_seconds(text, format_number(object, "null")), "null");
+	assert_string_equal(format_seconds(text, format_number(object, "absent")), "null");
+	assert_string_equal(format_seconds(text, format_number(object, "word")), "null");
+	assert_string_equal(format_seconds(text, format_number(object, "zero")), "0 s");
+	assert_string_equal(format_percent(text, NAN), "null");
+	assert_string_equal(format_significant(text, NAN), "null");
+	assert_string_equal(format_significant(text, 0), "0");
+	json_decref(object);
+}
+
+static void shares_and_counts_are_short(void **state)
+{
+	(void)state;
+	char text[FORMAT_BYTES];
+	assert_string_equal(format_percent(text, 0.5), "50.0 %");
+	assert_string_equal(format_percent(text, 0.0001), "<0.1 %");
+	assert_string_equal(format_percent(text, 0), "0.0 %");
+	assert_string_equal(format_percent(text, 1), "100 %");
+	assert_string_equal(format_significant(text, 1234567), "1230000");
+	assert_string_equal(format_significant(text, 0.00123), "0.00123");
+	assert_string_equal(format_significant(text, 1.5e12), "1.50e12");
+}
+
+/* ---- order
+ * ----------------------------------------------------------------------------------------- */
+
+static void numbers_in_names_go_by_value(void **state)
+{
+	(void)state;
+	assert_true(report_natural("n9", "n10") < 0);
+	assert_true(report_natural("n10", "n9") > 0);
+	assert_true(report_natural("n10", "n10") == 0);
+	assert_true(report_natural("n10-a", "n10-b") < 0);
+	assert_true(report_natural("a", "ab") < 0);
+	assert_true(report_natural("n01", "n1") != 0);
+	assert_true(report_natural("x2y10", "x2y9") > 0);
+}
+
+/* ---- small JSON
+ * ------------------------------------------------------------------------------------ */
+
+static void nulls_and_what_is_empty_then_are_left_out(void **state)
+{
+	(void)state;
+	json_t *json = parse("{\"a\":null,\"b\":0,\"c\":{\"d\":null},\"e\":[],\"f\":[null,{\"g\":"
+			     "null,\"h\":1}]}");
+	assert_json(shrink_nulls(json), "{\"b\":0,\"e\":[],\"f\":[null,{\"h\":1}]}");
+	json_decref(json);
+}
+
+static void rows_become_a_table(void **state)
+{
+	(void)state;
+	json_t *rows = parse("[{\"a\":1,\"b\":\"x\"},{\"a\":1,\"c\":2},{\"a\":1,\"b\":\"y\"}]");
+	assert_json(shrink_table(rows), "{\"same\":{\"a\":1},\"columns\":[\"b\",\"c\"],"
+					"\"rows\":[[\"x\",null],[null,2],[\"y\",null]]}");
+	json_decref(rows);
+	rows = parse("[{\"a\":1}]");
+	assert_json(shrink_table(rows), "{\"columns\":[\"a\"],\"rows\":[[1]]}");
+	json_decref(rows);
+	rows = parse("[]");
+	assert_json(shrink_table(rows), "{\"columns\":[],\"rows\":[]}");
+	json_decref(rows);
+}
+
+static void equal_values_are_kept_once(void **state)
+{
+	(void)state;
+	struct shrink_dict d = { 0 };
+	assert_int_equal(shrink_intern_take(&d, "x", parse("{\"a\":1}")), 0);
+	assert_int_equal(shrink_intern_take(&d, "x", parse("{\"a\":2}")), 1);
+	assert_int_equal(shrink_intern_take(&d, "x", parse("{\"a\":1}")), 0);
+	assert_int_equal(shrink_intern_take(&d, "y", parse("{\"a\":1}")), 0);
+	assert_int_equal(json_array_size(json_object_get(d.values, "x")), 2);
+	shrink_dict_done(&d);
+}
+
+/* ---- page and Markdown
+ * --------------------------------------------------------------------------- */
+
+static const char evil[] = "<script>alert(1)</script> | `x`";
+
+/* The smallest report in which names from outside stand at every place that can hold one. */
+static json_t *evil_report(void)
+{
+	return json_pack("{s:s, s:s, s:s, s:[{s:s, s:n}], s:[{s:s, s:[{s:s, s:[{s:s, s:b, s:[{s:i, "
+			 "s:{s:s, s:f, s:i}, "
+			 "s:{s:s}, s:i, s:n, s:{}}]}]}]}], s:{s:[[{s:s, s:s}]]}, s:[{s:s, s:s, "
+			 "s:s, s:s, s:s, s:i, s:{s:[s]}, "
+			 "s:{s:f}, s:{s:[s,s], s:[[s,f]]}}]}",
+			 "schema", REPORT_SCHEMA, "title", evil, "tool", "roimeter", "platforms",
+			 "id", evil, "info", "suites", "name", evil, "apps", "name", evil, "cases",
+			 "name", evil, "declared", 1, "cells", "runs", 1, "ok", "run_id", "r1",
+			 "wall_s", 1.5, "caveats", 1, "last", "run_id", "r1", "record", 0,
+			 "last_record", "history", "dict", "caveats", "code", evil, "text", evil,
+			 "records", "run_id", "r1", "app", evil, "case", evil, "platform", evil,
+			 "status", "ok", "caveats", 0, "inputs", "argv", evil, "roi", "wall_s", 1.5,
+			 "ops", "columns", "name", "total_s", "rows", evil, 0.5);
+}
+
+/* Outside of code marks nothing may begin a tag; inside of them everything is text. */
+static void assert_inert(const char *text)
+{
+	bool code = false;
+	for (const char *p = text; *p; p++) {
+		size_t ticks = strspn(p, "`");
+		if (ticks && (p == text || p[-1] != '\\')) {
+			char close[16] = { 0 };
+			assert_true(ticks < sizeof close);
+			memset(close, '`', ticks);
+			const char *end = strstr(p + ticks, close);
+			assert_non_null(end);
+			code = true;
+			p = end + ticks - 1;
+		} else {
+			assert_int_not_equal(*p, '<');
+		}
+	}
+	assert_true(code);
+}
+
+static void names_stay_text_in_markdown(void **state)
+{
+	(void)state;
+	json_t *data = evil_report();
+	assert_non_null(data);
+	struct buf b = { 0 };
+	assert_int_equal(report_markdown(&b, data, "0123"), 0);
+	assert_inert(b.data);
+	/* The grid keeps its columns: bars in names are escaped. */
+	const char *line = strstr(b.data, "| application");
+	assert_non_null(line);
+	int bars[3] = { 0 };
+	for (int i = 0; i < 3; i++, line = strchr(line, '\n') + 1)
+		for (const char *p = line; *p != '\n'; p++)
+			bars[i] += *p == '|' && (p == line || p[-1] != '\\');
+	assert_int_equal(bars[0], 4);
+	assert_int_equal(bars[1], 4);
+	assert_int_equal(bars[2], 4);
+	buf_done(&b);
+	json_decref(data);
+}
+
+static void data_cannot_end_their_element_in_the_page(void **state)
+{
+	(void)state;
+	struct buf text = { 0 }, page = { 0 };
+	json_t *data = evil_report();
+	assert_int_equal(json_text(&text, data), 0);
+	if (!report_has_page()) {
+		assert_int_equal(report_page(&page, &text, evil, "0123", NULL), -ENOTSUP);
+	} else {
+		assert_int_equal(report_page(&page, &text, evil, "0123", NULL), 0);
+		assert_null(strstr(page.data, "<script>alert"));
+		assert_non_null(strstr(
+			page.data, "<title>&lt;script&gt;alert(1)&lt;/script&gt; | `x`</title>"));
+		assert_non_null(strstr(page.data, "\\u003cscript>alert(1)\\u003c/script>"));
+		assert_non_null(strstr(page.data, "data-hash=\"0123\""));
+		assert_null(strstr(page.data, "@@"));
+	}
+	buf_done(&text);
+	buf_done(&page);
+	json_decref(data);
+}
+
+/* ---- from the store
+ * ---------------------------------------------------------------------------------- */
+
+struct place {
+	char dir[64];
+	struct store *store;
+};
+
+static int open_place(void **state)
+{
+	static struct place p;
+	(void)snprintf(p.dir, sizeof p.dir, "/tmp/roimeter-report.XXXXXX");
+	if (!mkdtemp(p.dir))
+		return -1;
+	char path[96];
+	(void)snprintf(path, sizeof path, "%s/test.db", p.dir);
+	*state = &p;
+	return store_open(&p.store, path, STORE_WRITE, NULL);
+}
+
+static int close_place(void **state)
+{
+	struct place *p = *state;
+	store_close(p->store);
+	return file_remove_tree(p->dir, NULL);
+}
+
+static void add_run(struct store *s, const char *run_id, const char *case_, const char *platform,
+		    const char *status, double wall_s)
+{
+	struct record rec;
+	struct err err = { { 0 } };
+	record_init(&rec);
+	rec.body.run_id = run_id;
+	rec.body.suite = "s";
+	rec.body.app = "a";
+	rec.body.case_ = case_;
+	rec.body.platform = platform;
+	rec.body.kind = "measured";
+	rec.body.utc = "2026-09-29T04:52:01Z";
+	rec.body.status = status;
+	rec.body.roi.wall_s = wall_s;
+	rec.body.measurement.cleans_used = 1;
+	if (store_add_run(s, &rec, &err))
+		fail_msg("%s", err.text);
+	record_done(&rec);
+}
+
+static json_t *build(struct store *s, const struct report_options *o)
+{
+	struct err err = { { 0 } };
+	json_t *data = NULL;
+	if (report_build(&data, s, o, &err))
+		fail_msg("%s", err.text);
+	return data;
+}
+
+static const json_t *cell_at(const json_t *data, size_t row, size_t platform)
+{
+	const json_t *app = json_array_get(
+		json_object_get(json_array_get(json_object_get(data, "suites"), 0), "apps"), 0);
+	const json_t *item = json_array_get(json_object_get(app, "cases"), row);
+	return json_array_get(json_object_get(item, "cells"), platform);
+}
+
+static void grid_has_the_latest_result_and_what_came_after(void **state)
+{
+	struct place *p = *state;
+	add_run(p->store, "20260929T045201Z-00000001", "n9", "cpu-x.linux6.1", "ok", 1.5);
+	add_run(p->store, "20260929T045202Z-00000002", "n9", "cpu-x.linux6.1", "ok", 2.5);
+	add_run(p->store, "20260929T045203Z-00000003", "n9", "cpu-x.linux6.1", "clean_failed", NAN);
+	add_run(p->store, "20260929T045204Z-00000004", "n10", "gpu-y.cuda13.2", "clean_timeout",
+		NAN);
+	const struct declared_case declared[] = {
+		{ .app = "a", .case_ = "n11", .title = "never run" }
+	};
+	assert_int_equal(store_declare(p->store, "s", declared, 1, NULL), 0);
+
+	json_t *data = build(p->store, &(struct report_options){ .title = "T" });
+	/* Declared first, then by value of the numbers; platforms by name. */
+	assert_true(json_is_null(cell_at(data, 0, 0)));
+	assert_true(json_is_null(cell_at(data, 0, 1)));
+	const json_t *cell = cell_at(data, 1, 0);
+	assert_true(format_number(json_object_get(cell, "ok"), "wall_s") == 2.5);
+	assert_true(format_number(cell, "runs") == 3);
+	assert_string_equal(
+		json_string_value(json_object_get(json_object_get(cell, "last"), "status")),
+		"clean_failed");
+	assert_true(json_is_integer(json_object_get(cell, "last_record")));
+	assert_int_equal(json_array_size(json_object_get(json_object_get(cell, "history"), "rows")),
+			 3);
+	assert_true(json_is_null(cell_at(data, 1, 1)));
+	assert_true(json_is_null(json_object_get(cell_at(data, 2, 1), "ok")));
+	json_decref(data);
+}
+
+static void same_records_give_the_same_bytes(void **state)
+{
+	struct place *p = *state;
+	char hash[2][33];
+	for (int i = 0; i < 2; i++) {
+		struct buf text = { 0 };
+		json_t *data = build(p->store, &(struct report_options){ 0 });
+		assert_int_equal(json_text(&text, data), 0);
+		report_hash(hash[i], &text);
+		buf_done(&text);
+		json_decref(data);
+	}
+	assert_string_equal(hash[0], hash[1]);
+	assert_int_equal(strlen(hash[0]), 32);
+}
+
+static void a_suite_that_is_not_there_is_named(void **state)
+{
+	struct place *p = *state;
+	struct err err = { { 0 } };
+	json_t *data = NULL;
+	const char *const suites[] = { "nope" };
+	assert_int_equal(report_build(&data, p->store,
+				      &(struct report_options){ .suites = suites, .n_suites = 1 },
+				      &err),
+			 -ENOENT);
+	assert_non_null(strstr(err.text, "nope"));
+	assert_null(data);
+}
+
+static void a_record_keeps_its_fifteen_largest_operations(void **state)
+{
+	(void)state;
+	struct record rec;
+	record_init(&rec);
+	struct op ops[20];
+	for (size_t i = 0; i < 20; i++) {
+		block_clear(&op_block, &ops[i]);
+		ops[i].name = "op";
+		ops[i].count = (double)i;
+	}
+	rec.body.ops.items = ops;
+	rec.body.ops.n = 20;
+	json_t *json = report_record(&rec);
+	assert_int_equal(json_array_size(json_object_get(json, "ops")), REPORT_OPS_MAX);
+	assert_true(format_number(json, "ops_count") == 20);
+	assert_true(format_number(json_array_get(json_object_get(json, "ops"), 0), "count") == 0);
+	assert_null(json_object_get(json, "roi"));
+	json_decref(json);
+	record_done(&rec);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(seconds_have_three_digits_and_a_unit),
+		cmocka_unit_test(null_is_never_zero),
+		cmocka_unit_test(shares_and_counts_are_short),
+		cmocka_unit_test(numbers_in_names_go_by_value),
+		cmocka_unit_test(nulls_and_what_is_empty_then_are_left_out),
+		cmocka_unit_test(rows_become_a_table),
+		cmocka_unit_test(equal_values_are_kept_once),
+		cmocka_unit_test(names_stay_text_in_markdown),
+		cmocka_unit_test(data_cannot_end_their_element_in_the_page),
+		cmocka_unit_test(a_record_keeps_its_fifteen_largest_operations),
+		cmocka_unit_test(grid_has_the_latest_result_and_what_came_after),
+		cmocka_unit_test(same_records_give_the_same_bytes),
+		cmocka_unit_test(a_suite_that_is_not_there_is_named),
+	};
+	return cmocka_run_group_tests(tests, open_place, close_place);
+}
