@@ -3,7 +3,7 @@
 # NODE=no builds without the page: `roimeter report` then writes report.md and report.json.
 NODE ?= $(shell command -v node)
 WEB := $(B)/web
-WEB_SOURCES := $(wildcard web/src/*) web/build.mjs web/tsconfig.json
+WEB_SOURCES := $(wildcard web/src/*) web/build.mjs
 HAVE_NODE := $(and $(filter-out no,$(NODE)),$(shell command -v $(NPM)))
 NPM_CI := $(NPM) ci --ignore-scripts --no-audit --no-fund --loglevel=error
 
@@ -19,7 +19,7 @@ $(WEB)/packages: web/package.json web/package-lock.json web/.npmrc
 $(WEB)/page.0: $(WEB)/packages $(WEB_SOURCES)
 	@rm -rf $(WEB)/src && mkdir -p $(WEB)/src
 	cp web/src/* $(WEB)/src/
-	cp web/build.mjs web/tsconfig.json $(WEB)/
+	cp web/build.mjs $(WEB)/
 	$(NODE) $(WEB)/build.mjs $(abspath $(WEB))
 
 $(B)/report/page_data.o: report/page_data.S $(WEB)/page.0

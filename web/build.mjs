@@ -15,7 +15,7 @@ const BUDGET_BYTES = 60 * 1024; // brotli, of script and style
 async function bundle(entry) {
 	const result = await esbuild.build({
 		absWorkingDir: here, entryPoints: [entry], bundle: true, minify: true, write: false, format: "iife", target: ["es2020"],
-		jsx: "automatic", jsxImportSource: "preact", legalComments: "none", charset: "utf8", logLevel: "warning",
+		jsx: "automatic", jsxImportSource: "preact", tsconfigRaw: {}, legalComments: "none", charset: "utf8", logLevel: "warning",
 	});
 	// An end tag in a string would end the element that the text stands in.
 	return result.outputFiles[0].text.trim().replace(/<\/(script|style)/gi, "<\\/$1");

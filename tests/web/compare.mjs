@@ -4,7 +4,27 @@ import { readFileSync } from "node:fs";
 import { shape } from "./shape.mjs";
 
 const [dir, file] = process.argv.slice(2);
-const got = JSON.parse(readFileSync(file, "utf8")), wanted = shape(dir);
+
+// Tables as rows, shared blocks in their place, numbers with the 15 digits that records carry.
+function plain(report) {
+	const rows = (t) => t.rows.map((r) => {
+		const row = { ...t.same };
+		t.columns.forEach((c, i) => { if (r[i] !== null) row[c] = r[i]; });
+		return row;
+	});
+	for (const rec of report.records)
+		for (const [key, value] of Object.entries(rec))
+			if (report.dict[key] && typeof value === "number")
+				rec[key] = report.dict[key][value];
+			else if (value?.rows && value?.columns)
+				rec[key] = rows(value);
+	for (const p of report.platforms)
+		p.info = report.dict.platform_info[p.info];
+	delete report.dict;
+	return JSON.parse(JSON.stringify(report, (_, v) => (typeof v === "number" ? Number(v.toPrecision(15)) : v)));
+}
+
+const got = plain(JSON.parse(readFileSync(file, "utf8"))), wanted = plain(shape(dir));
 let differences = 0;
 
 function compare(a, b, at) {
