@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/version.h"
-
 #define OPTS_MAX 48
 #define OPT_CODE 1000 /* past every character */
 
@@ -34,7 +32,6 @@ static void print_help(const struct opt_table *t)
 		(void)printf("  %-22s %s\n", left, t->opts[i].help);
 	}
 	(void)printf("  %-22s %s\n", "--help", "this page");
-	(void)printf("  %-22s %s\n", "--version", "name and version");
 	if (t->epilog)
 		(void)printf("\n%s\n", t->epilog);
 }
@@ -76,6 +73,8 @@ static int take(const struct opt *o, char *arg, struct err *err)
 		return 0;
 	case OPT_LIST:
 		return list_split(o->into, arg);
+	case OPT_EACH:
+		return list_add(o->into, arg);
 	case OPT_COUNT: {
 		errno = 0;
 		long value = strtol(arg, &end, 10);
@@ -98,13 +97,12 @@ static int take(const struct opt *o, char *arg, struct err *err)
 
 int opt_parse(const struct opt_table *t, int argc, char **argv, int *ret_first, struct err *err)
 {
-	struct option longs[OPTS_MAX + 3] = { 0 };
+	struct option longs[OPTS_MAX + 2] = { 0 };
 	for (size_t i = 0; i < t->n && i < OPTS_MAX; i++)
 		longs[i] = (struct option){ t->opts[i].name,
 					    t->opts[i].type == OPT_FLAG ? no_argument : required_argument,
 					    NULL, OPT_CODE + (int)i };
 	longs[t->n] = (struct option){ "help", no_argument, NULL, 'h' };
-	longs[t->n + 1] = (struct option){ "version", no_argument, NULL, 'v' };
 
 	opterr = 0;
 	optind = 0; /* glibc: start anew */
@@ -115,10 +113,6 @@ int opt_parse(const struct opt_table *t, int argc, char **argv, int *ret_first, 
 			break;
 		if (c == 'h') {
 			print_help(t);
-			return 1;
-		}
-		if (c == 'v') {
-			(void)printf("%s " ROIMETER_VERSION_TEXT "\n", t->command);
 			return 1;
 		}
 		if (c == ':')
@@ -137,7 +131,7 @@ int opt_parse(const struct opt_table *t, int argc, char **argv, int *ret_first, 
 void opt_done(const struct opt_table *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
-		if (t->opts[i].type != OPT_LIST)
+		if (t->opts[i].type != OPT_LIST && t->opts[i].type != OPT_EACH)
 			continue;
 		struct opt_list *list = t->opts[i].into;
 		free(list->items);

@@ -23,6 +23,7 @@ enum opt_type {
 	OPT_COUNT,  /* long *, 0 or more */
 	OPT_NUMBER, /* double *, above 0 */
 	OPT_LIST,   /* struct opt_list *; may be given several times, and with commas */
+	OPT_EACH,   /* the same, but commas are part of the text */
 };
 
 struct opt_list {
@@ -48,7 +49,7 @@ struct opt_table {
 };
 
 /* Fills the options and leaves in argv[*ret_first...] what is not an option. Everything after
- * "--" stays. Returns 0 to go on; 1 when --help or --version was printed (exit with 0); -EINVAL. */
+ * "--" stays. Returns 0 to go on; 1 when --help was printed (exit with 0); -EINVAL. */
 int opt_parse(const struct opt_table *t, int argc, char **argv, int *ret_first, struct err *err);
 void opt_done(const struct opt_table *t);
 

@@ -1,0 +1,400 @@
+/* roimeter run: measure cases of a suite, or one command. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+#include "cli/config.h"
+#include "cli/db.h"
+#include "cli/opt.h"
+#include "cli/run_progress.h"
+#include "cli/run_options.h"
+#include "cli/run_text.h"
+#include "lib/file.h"
+#include "lib/num.h"
+#include "run/cgroup.h"
+#include "run/sweep.h"
+#include "schema/codec.h"
+
+extern char **environ;
+
+struct session {
+	struct run_options o;
+	struct config config;
+	struct arena arena;
+	struct suite suite;
+	bool *chosen;
+	struct platform platform;
+	struct store *store; /* NULL with --no-store */
+	struct runner runner;
+	struct run_progress progress;
+	char cgroup[CGROUP_PATH_BYTES];
+	json_t *records; /* with --format json */
+	size_t good, bad;
+	struct starter *starters;
+};
+
+/* ---- before ---- */
+
+static int take_starters(struct session *s, struct command_options *ret, struct err *err)
+{
+	const struct config_launcher *l = s->config.launchers.items;
+	size_t n = s->config.launchers.n;
+	s->starters = arena_array(&s->arena, n + 1, sizeof *s->starters);
+	if (!s->starters)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		s->starters[i] = (struct starter){
+			.name = l[i].name,
+			.command = { l[i].command.items, l[i].command.n },
+			.env = { l[i].env.items, l[i].env.n },
+			.multi = l[i].multi,
+		};
+	ret->launchers = s->starters;
+	ret->n_launchers = n;
+	ret->launcher = s->o.launcher;
+	ret->envp = environ;
+	return 0;
+}
+
+/* The configuration's names and those of this call; each is looked at as a declared one is. */
+static int take_allow(struct session *s, struct txts *ret, struct err *err)
+{
+	size_t n = s->config.env_allow.n + s->o.env_allow.n;
+	ret->items = arena_array(&s->arena, n + 1, sizeof *ret->items);
+	if (!ret->items)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++) {
+		bool own = i < s->config.env_allow.n;
+		const char *name = own ? s->config.env_allow.items[i] : s->o.env_allow.items[i - s->config.env_allow.n];
+		int rc = run_check_allowed(name, own ? "[env] allow" : "--env-allow", err);
+		if (rc)
+			return rc;
+		ret->items[ret->n++] = name;
+	}
+	return 0;
+}
+
+static int find_platform(struct session *s, struct err *err)
+{
+	const char *id = s->o.platform ? s->o.platform : s->config.platform;
+	const struct platform_options o = { .root = "", .nvml = PLATFORM_NVML };
+	int rc = id ? platform_check_id(id, err) : 0;
+	if (s->o.dry_run) { /* which starts and asks nothing */
+		s->platform.id = id ? id : "(not asked)";
+		return rc;
+	}
+	if (!rc)
+		rc = platform_probe(&s->platform, &s->arena, &o, err);
+	if (!rc && id)
+		s->platform.id = id;
+	return rc;
+}
+
+static const char *state_folder(struct session *s)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	if (!s->config.journal)
+		return NULL;
+	if (state && state[0] == '/')
+		return arena_printf(&s->arena, "%s/roimeter", state);
+	return home && home[0] ? arena_printf(&s->arena, "%s/.local/state/roimeter", home) : NULL;
+}
+
+/* Libraries of the same build or installation come first. */
+static const char *find_library(struct session *s)
+{
+	static const char *const beside[] = { "libroimeter.so", "../lib/libroimeter.so", "../lib64/libroimeter.so" };
+	char exe[4096];
+	if (s->config.library)
+		return s->config.library;
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+	exe[n > 0 ? n : 0] = 0;
+	char *slash = strrchr(exe, '/');
+	if (slash)
+		*slash = 0;
+	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+		const char *path = arena_printf(&s->arena, "%s/%s", exe, beside[i]);
+		if (path && access(path, R_OK) == 0)
+			return path;
+	}
+	return NULL;
+}
+
+static const char *timer_path(struct session *s)
+{
+	const char *own = s->config.timers;
+	return arena_printf(&s->arena, "%s%s%s/timers", own ? own : "", own ? ":" : "",
+			    s->suite.dir ? s->suite.dir : ".");
+}
+
+/* What ends a run is read when it suits; nohup's ignored SIGHUP stays ignored. */
+static int take_signals(void)
+{
+	struct sigaction hup;
+	sigset_t set;
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGTERM);
+	if (sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler != SIG_IGN)
+		(void)sigaddset(&set, SIGHUP);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int start_runner(struct session *s, struct err *err)
+{
+	struct runner *r = &s->runner;
+	char name[64];
+	int rc = scratch_open(&r->scratch, s->config.scratch, err);
+	if (rc)
+		return rc;
+	peers_join(&r->peers);
+	(void)snprintf(name, sizeof name, "roimeter-%ld", (long)getpid());
+	r->cgroup = cgroup_make(name, s->cgroup, NULL) == 0 ? s->cgroup : NULL;
+	r->library = find_library(s);
+	r->envp = environ;
+	r->grace_s = s->config.grace_s;
+	r->signals = take_signals();
+	r->keep_logs = s->o.keep_logs;
+	r->progress = s->progress.tty ? run_progress_tick : NULL;
+	r->progress_arg = &s->progress;
+	return 0;
+}
+
+static void stop_runner(struct session *s)
+{
+	if (s->runner.cgroup)
+		cgroup_remove(s->runner.cgroup);
+	peers_leave(&s->runner.peers);
+	scratch_close(&s->runner.scratch);
+	if (s->runner.signals > 0)
+		(void)close(s->runner.signals);
+}
+
+/* ---- events ---- */
+
+static void on_step(void *arg, const struct sweep_step *step)
+{
+	struct session *s = arg;
+	run_progress_step(&s->progress, step);
+}
+
+static void on_warn(void *arg, const char *text)
+{
+	struct session *s = arg;
+	run_progress_clear(&s->progress);
+	(void)fprintf(stderr, "warn  %s\n", text);
+}
+
+static bool is_stored(void *arg, const char *run_id)
+{
+	struct session *s = arg;
+	struct record rec;
+	if (!s->store)
+		return false;
+	bool found = store_get_run(s->store, run_id, &rec, NULL) == 0;
+	record_done(&rec);
+	return found;
+}
+
+static int on_record(void *arg, const struct record *rec, struct err *err)
+{
+	struct session *s = arg;
+	int rc = s->store ? store_add_run(s->store, rec, err) : record_check(rec, err);
+	if (rc)
+		return err_wrap(err, rc, "store the run of %s/%s (what was measured is kept: --resume goes on from here)",
+				rec->body.app, rec->body.case_);
+	*(strcmp(rec->body.status, "ok") == 0 ? &s->good : &s->bad) += 1;
+	run_progress_clear(&s->progress);
+	if (s->records) {
+		json_t *json = record_to_json(rec);
+		if (!json || json_array_append_new(s->records, json))
+			return err_set(err, -ENOMEM, "out of memory");
+		return 0;
+	}
+	struct buf b = { 0 };
+	run_text(&b, rec);
+	if (!b.failed)
+		(void)fwrite(b.data, 1, b.len, stdout);
+	(void)fflush(stdout);
+	buf_done(&b);
+	return 0;
+}
+
+/* ---- the run ---- */
+
+static int declare_cases(struct session *s, struct err *err)
+{
+	struct declared_case *list = arena_array(&s->arena, s->suite.n_cases + 1, sizeof *list);
+	if (!list)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < s->suite.n_cases; i++)
+		list[i] = (struct declared_case){ s->suite.cases[i].app, s->suite.cases[i].name,
+						  s->suite.cases[i].title };
+	return store_declare(s->store, s->suite.name, list, s->suite.n_cases, err);
+}
+
+/* A database that can't be written should be known before an hour of measuring. */
+static int open_store(struct session *s, struct buf *ret_path, struct err *err)
+{
+	const char *db = s->o.db ? s->o.db : s->config.db;
+	int rc = 0;
+	if (s->o.no_store)
+		return 0;
+	if (db)
+		buf_puts(ret_path, db);
+	else
+		rc = cli_default_db(ret_path, err);
+	if (!rc)
+		rc = cli_open_store(&s->store, ret_path->data, STORE_WRITE, err);
+	if (!rc && !s->o.app)
+		rc = declare_cases(s, err);
+	return rc;
+}
+
+static void print_json(struct session *s)
+{
+	struct buf b = { 0 };
+	json_t *out = json_pack("{s:O}", "records", s->records);
+	if (out && json_text(&b, out) == 0)
+		(void)printf("%s\n", b.data);
+	json_decref(out);
+	buf_done(&b);
+}
+
+static int plan(struct session *s, const char *store, struct sweep **ret, struct err *err)
+{
+	struct sweep_options o = {
+		.suite = &s->suite,
+		.chosen = s->chosen,
+		.platform = &s->platform,
+		.warmup = s->o.warmup < 0 ? (double)NAN : (double)s->o.warmup,
+		.clean = s->o.clean < 0 ? (double)NAN : (double)s->o.clean,
+		.timeout_s = s->o.timeout_s,
+		.default_warmup = s->config.warmup,
+		.default_clean = s->config.clean,
+		.default_timeout_s = s->config.timeout_s,
+		.interleaved = strcmp(s->o.order ? s->o.order : s->config.order, "interleaved") == 0,
+		.resume = s->o.resume,
+		.timer_path = timer_path(s),
+		.journal_folder = s->o.dry_run || s->o.no_store ? NULL : state_folder(s),
+		.store = store,
+		.profile_reason = s->o.no_profile ? "as asked for by --no-profile" : "no collector was asked for",
+		.events = { on_step, on_record, is_stored, on_warn, s },
+	};
+	int rc = take_starters(s, &o.commands, err);
+	if (!rc)
+		rc = take_allow(s, &o.commands.allow, err);
+	return rc ? rc : sweep_new(ret, &o, err);
+}
+
+static void print_plan(const struct session *s, const struct sweep *sweep)
+{
+	double total = 0;
+	for (size_t i = 0; i < sweep_cases(sweep); i++) {
+		const struct command *c = sweep_command(sweep, i);
+		double warmups, cleans, timeout;
+		sweep_counts(sweep, i, &warmups, &cleans, &timeout);
+		total += warmups + cleans;
+		(void)printf("%s/%s: %.0f warm-up + %.0f clean, at most %.15g s each, %s\n ", c->c->app, c->c->name,
+			     warmups, cleans, timeout, c->c->region ? c->c->region : "markers");
+		for (size_t k = 0; k < c->env.n; k++)
+			(void)printf(" %s", c->env.items[k]);
+		for (size_t k = 0; k < c->argv.n; k++)
+			(void)printf(" %s", c->argv.items[k]);
+		(void)printf("\n");
+	}
+	(void)printf("%zu case%s, %.0f executions, platform %s; nothing was started\n", sweep_cases(sweep),
+		     sweep_cases(sweep) == 1 ? "" : "s", total, s->platform.id);
+}
+
+static int measure(struct session *s, struct err *err)
+{
+	struct buf store = { 0 };
+	struct sweep *sweep = NULL;
+	int rc = find_platform(s, err);
+	if (!rc && !s->o.dry_run)
+		rc = open_store(s, &store, err);
+	if (!rc)
+		rc = plan(s, store.data, &sweep, err);
+	if (!rc && s->o.dry_run) {
+		print_plan(s, sweep);
+	} else if (!rc) {
+		run_progress_start(&s->progress);
+		rc = start_runner(s, err);
+		if (!rc)
+			rc = sweep_run(sweep, &s->runner, err);
+		run_progress_clear(&s->progress);
+		stop_runner(s);
+	}
+	if (s->records)
+		print_json(s);
+	sweep_free(sweep);
+	buf_done(&store);
+	return rc;
+}
+
+static int prepare(struct session *s, struct err *err)
+{
+	int rc = run_make_suite(&s->o, &s->suite, err);
+	if (rc)
+		return rc;
+	s->chosen = arena_array(&s->arena, s->suite.n_cases + 1, sizeof *s->chosen);
+	if (!s->chosen)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (s->o.app)
+		s->chosen[0] = true;
+	else
+		rc = suite_select(&s->suite, s->o.words, s->o.n_words, s->chosen, err);
+	if (!rc && s->o.json && !s->o.dry_run && !(s->records = json_array()))
+		rc = err_set(err, -ENOMEM, "out of memory");
+	return rc;
+}
+
+static int answer(const struct session *s, int rc, const struct err *err)
+{
+	if (rc == -EINTR) {
+		(void)fprintf(stderr, "roimeter run: %s\n", err->text);
+		return EXIT_BAD;
+	}
+	if (rc)
+		return opt_fail("roimeter run", rc, err);
+	if (!s->o.dry_run && s->good + s->bad == 0)
+		(void)fprintf(stderr, "roimeter run: all of it was measured and stored before\n");
+	return s->bad ? EXIT_BAD : EXIT_GOOD;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	struct session s = { .o = { .warmup = -1 } };
+	struct err err = { 0 };
+	int rc = run_options_parse(&s.o, argc, argv, &err);
+	if (rc > 0)
+		return EXIT_GOOD;
+	if (!rc)
+		rc = config_load(&s.config, s.o.config, &err);
+	int code;
+	if (!rc && (s.o.check_config || s.o.print_config)) {
+		run_print_config(&s.o, &s.config);
+		code = EXIT_GOOD;
+	} else {
+		if (!rc)
+			rc = prepare(&s, &err);
+		if (!rc)
+			rc = measure(&s, &err);
+		code = answer(&s, rc, &err);
+	}
+	store_close(s.store);
+	json_decref(s.records);
+	suite_done(&s.suite);
+	config_done(&s.config);
+	arena_free(&s.arena);
+	run_options_done(&s.o);
+	return code;
+}

@@ -1,0 +1,256 @@
+/* The options of roimeter run, and the suite that they name or make. */
+#define _GNU_SOURCE
+#include "cli/run_options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "suite/env.h"
+
+#define OPTS_MAX 32
+#define SINGLE_SUITE "local" /* of commands without a table */
+#define DEFAULT_SUITE "suite.yaml"
+
+static const char epilog[] =
+	"Examples:\n"
+	"  roimeter run --app mine --case first -- ./program --size 100\n"
+	"  roimeter run --suite suites/demo.yaml all\n"
+	"  roimeter run --suite suites/demo.yaml 'heat/*' lammps --order interleaved --clean 10\n"
+	"Collectors: none is the only one there is so far.";
+
+static int parse(struct run_options *o, int argc, char **argv, int *ret_first, struct err *err)
+{
+	const struct opt opts[OPTS_MAX] = {
+		{ "suite", OPT_TEXT, &o->suite, "FILE", "cases to choose from (default: ./" DEFAULT_SUITE ")" },
+		{ "var", OPT_EACH, &o->vars, "NAME=VALUE", "value of one of the suite's vars" },
+		{ "app", OPT_TEXT, &o->app, "NAME", "measure one command: name of the application" },
+		{ "case", OPT_TEXT, &o->case_, "NAME", "and of its input" },
+		{ "env", OPT_EACH, &o->env, "NAME=VALUE", "variable to set for it" },
+		{ "ranks", OPT_COUNT, &o->ranks, "N", "processes to start it as, by the launcher" },
+		{ "region", OPT_TEXT, &o->region, "REGION", "its region: markers (default) or timer:NAME" },
+		{ "warmup", OPT_COUNT, &o->warmup, "N", "warm-up executions, discarded (default: 1)" },
+		{ "clean", OPT_COUNT, &o->clean, "N", "clean executions, measured (default: 5)" },
+		{ "timeout", OPT_NUMBER, &o->timeout_s, "S", "seconds for one execution" },
+		{ "order", OPT_TEXT, &o->order, "ORDER", "sequential, or interleaved over the cases" },
+		{ "launcher", OPT_TEXT, &o->launcher, "NAME", "for cases with ranks that name none" },
+		{ "env-allow", OPT_LIST, &o->env_allow, "NAME", "pass this variable on; may end in *" },
+		{ "collect", OPT_LIST, &o->collect, "NAME", "collectors for profiled executions: none" },
+		{ "no-profile", OPT_FLAG, &o->no_profile, NULL, "no profiled execution" },
+		{ "dry-run", OPT_FLAG, &o->dry_run, NULL, "print what would run, and start nothing" },
+		{ "resume", OPT_FLAG, &o->resume, NULL, "go on with an interrupted run of these cases" },
+		{ "db", OPT_TEXT, &o->db, "FILE", "database (default: the one in your data folder)" },
+		{ "no-store", OPT_FLAG, &o->no_store, NULL, "print results, store nothing" },
+		{ "keep-logs", OPT_TEXT, &o->keep_logs, "DIR", "copy logs and output there" },
+		{ "platform", OPT_TEXT, &o->platform, "ID", "name of this machine in the records" },
+		{ "format", OPT_TEXT, &o->format, "FORMAT", "text or json" },
+		{ "config", OPT_TEXT, &o->config, "FILE", "configuration in place of the usual files" },
+		{ "check-config", OPT_FLAG, &o->check_config, NULL, "read the configuration, complain, and stop" },
+		{ "print-config", OPT_FLAG, &o->print_config, NULL, "print the configuration, and stop" },
+	};
+	size_t n = 0;
+	while (opts[n].name)
+		n++;
+	const struct opt_table t = {
+		.command = "roimeter run",
+		.synopsis = "[--suite FILE] [OPTIONS] SELECTOR...\n"
+			    "--app NAME --case NAME [OPTIONS] -- COMMAND [ARGUMENT...]",
+		.about = "Measures the region of interest of each chosen case and stores a record of it.\n"
+			 "A SELECTOR is all, APP, APP/CASE, or a glob of those.",
+		.opts = opts,
+		.n = n,
+		.epilog = epilog,
+	};
+	return opt_parse(&t, argc, argv, ret_first, err);
+}
+
+static int check_words(const struct run_options *o, struct err *err)
+{
+	if (o->order && strcmp(o->order, "sequential") != 0 && strcmp(o->order, "interleaved") != 0)
+		return err_set(err, -EINVAL, "--order %s: expected sequential or interleaved", o->order);
+	if (o->format && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0)
+		return err_set(err, -EINVAL, "--format %s: expected text or json", o->format);
+	for (size_t i = 0; i < o->collect.n; i++)
+		if (strcmp(o->collect.items[i], "none") != 0)
+			return err_set(err, -EINVAL, "--collect %s: there is no such collector; there is: none",
+				       o->collect.items[i]);
+	if (o->clean == 0)
+		return err_set(err, -EINVAL, "--clean 0: at least one clean execution is needed");
+	return 0;
+}
+
+/* Which of the two ways to call was meant, and what does not go with it. */
+static int check_manner(const struct run_options *o, struct err *err)
+{
+	bool single = o->app || o->case_;
+	if (single && !(o->app && o->case_))
+		return err_set(err, -EINVAL, "--app and --case belong together: the result is stored under both names");
+	if (single && (o->suite || o->vars.n))
+		return err_set(err, -EINVAL, "%s goes with the cases of a suite, not with --app and --case",
+			       o->suite ? "--suite" : "--var");
+	if (single && o->n_words == 0)
+		return err_set(err, -EINVAL, "what is to be measured? Put the command after --");
+	if (!single && (o->env.n || o->ranks >= 0 || o->region))
+		return err_set(err, -EINVAL, "%s goes with --app and --case; in a suite the case says it",
+			       o->env.n ? "--env" : o->region ? "--region" : "--ranks");
+	if (!single && o->n_words == 0)
+		return err_set(err, -EINVAL, "which cases? Name all, APP, or APP/CASE; --dry-run all lists them");
+	return 0;
+}
+
+int run_options_parse(struct run_options *o, int argc, char **argv, struct err *err)
+{
+	int first = 0;
+	*o = (struct run_options){ .warmup = -1, .clean = -1, .ranks = -1, .timeout_s = NAN };
+	int rc = parse(o, argc, argv, &first, err);
+	if (rc)
+		return rc;
+	o->words = (const char **)argv + first;
+	o->n_words = (size_t)(argc - first);
+	o->json = o->format && strcmp(o->format, "json") == 0;
+	rc = check_words(o, err);
+	return rc || o->check_config || o->print_config ? rc : check_manner(o, err);
+}
+
+void run_options_done(struct run_options *o)
+{
+	free(o->vars.items);
+	free(o->env.items);
+	free(o->env_allow.items);
+	free(o->collect.items);
+	*o = (struct run_options){ .warmup = -1 };
+}
+
+int run_check_allowed(const char *name, const char *where, struct err *err)
+{
+	size_t n = strlen(name);
+	char *bare = strndup(name, n && name[n - 1] == '*' ? n - 1 : n);
+	if (!bare)
+		return err_set(err, -ENOMEM, "out of memory");
+	enum env_verdict v = *bare ? env_may_declare(bare) : ENV_BAD_NAME;
+	bool denied = env_denied(bare);
+	free(bare);
+	if (denied)
+		v = ENV_CREDENTIAL;
+	if (v == ENV_OK || v == ENV_TWICE)
+		return 0;
+	return err_set(err, -EINVAL, "%s %s: %s; such a variable is never passed on", where, name, env_verdict_text(v));
+}
+
+/* ---- suites ---- */
+
+static int split_pair(struct arena *a, const char *text, const char *option, struct env_pair *ret, struct err *err)
+{
+	const char *eq = strchr(text, '=');
+	if (!eq || eq == text)
+		return err_set(err, -EINVAL, "%s %s: expected NAME=VALUE", option, text);
+	ret->name = arena_strndup(a, text, (size_t)(eq - text));
+	ret->value = arena_strdup(a, eq + 1);
+	return ret->name && ret->value ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+static int split_pairs(struct arena *a, const struct opt_list *list, const char *option, struct env_pair **ret,
+		       struct err *err)
+{
+	*ret = arena_array(a, list->n + 1, sizeof **ret);
+	int rc = *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; !rc && i < list->n; i++)
+		rc = split_pair(a, list->items[i], option, &(*ret)[i], err);
+	return rc;
+}
+
+static int load_suite(const struct run_options *o, struct suite *ret, struct err *err)
+{
+	struct arena a = { 0 };
+	struct env_pair *vars = NULL;
+	const char *file = o->suite ? o->suite : DEFAULT_SUITE;
+	if (!o->suite && access(DEFAULT_SUITE, F_OK))
+		return err_set(err, -ENOENT, "there is no " DEFAULT_SUITE " here; name a suite with --suite FILE, or one "
+			       "command with --app NAME --case NAME -- COMMAND");
+	int rc = split_pairs(&a, &o->vars, "--var", &vars, err);
+	if (!rc)
+		rc = suite_load_with(ret, file, vars, o->vars.n, err);
+	arena_free(&a);
+	return rc;
+}
+
+static int check_name(const char *option, const char *name, struct err *err)
+{
+	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-");
+	if (!*name || name[n] || strlen(name) > 128)
+		return err_set(err, -EINVAL, "%s \"%s\": a name has letters, digits and . _ + - only", option, name);
+	return 0;
+}
+
+static int put_declared(struct suite *s, const struct run_options *o, struct suite_case *c, struct err *err)
+{
+	int rc = split_pairs(&s->arena, &o->env, "--env", &c->env, err);
+	c->n_env = o->env.n;
+	for (size_t i = 0; !rc && i < c->n_env; i++) {
+		enum env_verdict v = env_may_declare(c->env[i].name);
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(c->env[i].name, c->env[k].name) == 0)
+				v = ENV_TWICE;
+		if (v != ENV_OK)
+			rc = err_set(err, -EINVAL, "--env %s: %s", c->env[i].name, env_verdict_text(v));
+	}
+	return rc;
+}
+
+/* A suite of one case, which starts where the caller is. */
+static int make_single(const struct run_options *o, struct suite *ret, struct err *err)
+{
+	*ret = (struct suite){ .name = SINGLE_SUITE };
+	struct suite_case *c = arena_alloc(&ret->arena, sizeof *c);
+	char *cwd = getcwd(NULL, 0);
+	int rc = check_name("--app", o->app, err);
+	if (!rc)
+		rc = check_name("--case", o->case_, err);
+	if (!rc && (!c || !cwd))
+		rc = err_set(err, cwd ? -ENOMEM : -errno, "where am I? %s", cwd ? "out of memory" : strerror(errno));
+	if (!rc) {
+		*c = (struct suite_case){
+			.app = o->app,
+			.name = o->case_,
+			.command = { o->words, o->n_words },
+			.cwd = arena_strdup(&ret->arena, cwd),
+			.ranks = o->ranks > 0 ? (unsigned)o->ranks : 0,
+			.region = o->region ? o->region : "markers",
+			.timeout_s = NAN,
+			.warmup = NAN,
+			.clean = NAN,
+		};
+		ret->dir = c->cwd;
+		ret->cases = c;
+		ret->n_cases = 1;
+		rc = put_declared(ret, o, c, err);
+	}
+	free(cwd);
+	return rc;
+}
+
+int run_make_suite(const struct run_options *o, struct suite *ret, struct err *err)
+{
+	int rc = o->app ? make_single(o, ret, err) : load_suite(o, ret, err);
+	const char *region = o->region;
+	if (!rc && region && strcmp(region, "markers") != 0 && strncmp(region, "timer:", 6) != 0 &&
+	    strncmp(region, "range:", 6) != 0)
+		rc = err_set(err, -EINVAL, "--region %s: expected markers or timer:NAME", region);
+	return rc;
+}
+
+void run_print_config(const struct run_options *o, const struct config *c)
+{
+	struct buf b = { 0 };
+	if (o->print_config) {
+		conf_print(&config_table, c, &b);
+		if (!b.failed)
+			(void)fwrite(b.data, 1, b.len, stdout);
+	} else {
+		(void)fprintf(stderr, "the configuration is good\n");
+	}
+	buf_done(&b);
+}

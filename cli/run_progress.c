@@ -1,0 +1,54 @@
+/* The progress line. */
+#include "cli/run_progress.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/num.h"
+
+void run_progress_start(struct run_progress *p)
+{
+	*p = (struct run_progress){ .tty = isatty(STDERR_FILENO) == 1, .eta_s = NAN };
+}
+
+void run_progress_clear(struct run_progress *p)
+{
+	if (p->shown)
+		(void)fputs("\r\033[K", stderr);
+	p->shown = false;
+}
+
+void run_progress_step(struct run_progress *p, const struct sweep_step *step)
+{
+	char name[128];
+	(void)snprintf(name, sizeof name, "%.60s/%.60s", step->app, step->name);
+	p->eta_s = step->eta_s;
+	if (!p->tty) {
+		if (strcmp(name, p->told) != 0)
+			(void)fprintf(stderr, "info  measuring %s, %zu of %zu executions done\n", name, step->done,
+				      step->total);
+		(void)snprintf(p->told, sizeof p->told, "%s", name);
+		return;
+	}
+	(void)snprintf(p->line, sizeof p->line, "[%zu/%zu] %s %.20s", step->done + 1, step->total, name,
+		       step->execution);
+	run_progress_tick(p, 0);
+}
+
+void run_progress_tick(void *progress, double elapsed_s)
+{
+	struct run_progress *p = progress;
+	char now[32], left[32];
+	if (!p->tty)
+		return;
+	(void)fprintf(stderr, "\r\033[K%s", p->line);
+	if (elapsed_s >= 1)
+		(void)fprintf(stderr, "  %s", num_duration(now, floor(elapsed_s)));
+	if (known(p->eta_s))
+		(void)fprintf(stderr, "  about %s left",
+			      num_duration(left, ceil(fmax(p->eta_s - elapsed_s, 1))));
+	(void)fflush(stderr);
+	p->shown = true;
+}

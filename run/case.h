@@ -1,0 +1,40 @@
+/* One case of a sweep: its plan, what was made, its record. Internal to sweep.c and fill.c. */
+#ifndef RUN_CASE_H
+#define RUN_CASE_H
+
+#include "run/capture.h"
+#include "run/command.h"
+#include "run/sweep.h"
+
+struct made {
+	struct capture capture;
+	struct worked worked; /* borrows from capture */
+};
+
+struct case_run {
+	const struct suite_case *c;
+	struct command command;
+	struct timer_def *timer;
+	struct txts timer_files, refused;
+	double warmups, cleans, timeout_s;
+	const char *fingerprint;
+	char run_id[40];
+	struct made **made; /* each by itself: worked points into it */
+	size_t n_made, made_cap;
+	double spent_s;
+	bool over;    /* no more executions */
+	bool stored, resumed, begun;
+};
+
+/* What the record needs that is not the case's own. */
+struct fill {
+	const struct sweep_options *o;
+	const char *git_commit, *governor;
+	signed char git_dirty;
+	bool interrupted;
+};
+
+/* Makes the record of a case; rec is initialised by this call, also when it fails. */
+int fill_record(struct record *rec, struct case_run *c, const struct fill *f, struct err *err);
+
+#endif

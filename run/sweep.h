@@ -1,0 +1,63 @@
+/* Measuring the chosen cases: which execution comes when, what stops a case, and the record of
+ * each. Stores nothing itself: records are handed out as they are done. */
+#ifndef RUN_SWEEP_H
+#define RUN_SWEEP_H
+
+#include <stdbool.h>
+
+#include "run/command.h"
+#include "run/execute.h"
+#include "run/platform.h"
+#include "schema/runid.h"
+#include "suite/suite.h"
+
+/* Before an execution. */
+struct sweep_step {
+	const char *app, *name, *execution;
+	size_t done, total; /* executions, of all cases */
+	double eta_s;       /* to the end of all, as far as can be told; NAN */
+};
+
+struct sweep_events {
+	void (*step)(void *arg, const struct sweep_step *step);
+	/* A case is done. */
+	int (*record)(void *arg, const struct record *rec, struct err *err);
+	/* Is a run of this id stored already? Asked when a killed run is taken up. */
+	bool (*is_stored)(void *arg, const char *run_id);
+	/* Something that the person should know, a sentence. */
+	void (*warn)(void *arg, const char *text);
+	void *arg;
+};
+
+struct sweep_options {
+	const struct suite *suite;
+	const bool *chosen; /* one for each case of the suite */
+	struct command_options commands;
+	const struct platform *platform;
+	double warmup, clean, timeout_s;                 /* that the caller insists on; NAN: the case's */
+	double default_warmup, default_clean, default_timeout_s; /* where the case says nothing */
+	bool interleaved, resume;
+	const char *timer_path;    /* folders of timer definitions, colon-separated */
+	const char *journal_folder; /* NULL: no journal, so a killed run can't be taken up */
+	const char *store;          /* name of the store: part of the journal's identity */
+	const char *profile_reason; /* why nothing is profiled */
+	struct sweep_events events;
+};
+
+struct sweep;
+
+/* Everything that can be refused before anything runs. */
+int sweep_new(struct sweep **ret, const struct sweep_options *o, struct err *err);
+void sweep_free(struct sweep *s);
+
+/* The plan: cases, and for each its command and how many executions. */
+size_t sweep_cases(const struct sweep *s);
+const struct command *sweep_command(const struct sweep *s, size_t i);
+void sweep_counts(const struct sweep *s, size_t i, double *ret_warmups, double *ret_cleans,
+		  double *ret_timeout_s);
+
+/* Runs the plan. 0 also when cases fail: their records tell. -EINTR: it was interrupted. Others:
+ * it could not go on; the journal, if there is one, has what was done. */
+int sweep_run(struct sweep *s, struct runner *r, struct err *err);
+
+#endif
