@@ -189,11 +189,49 @@ static void term_init(struct def_reader *r, struct timer_term *t)
 	*t = (struct timer_term){ .file = r->def->file, .if_absent = NAN, .constant = NAN };
 }
 
-/* A text is the pattern alone (or a number); a mapping says more. */
-static int put_term(struct def_reader *r, const struct doc_node *node, bool constants, struct timer_term *ret)
+/* What a mapping says about a term; ret_at is the node of its pattern. */
+static int put_term_keys(struct def_reader *r, const struct doc_node *node, struct timer_term *ret,
+			 const struct doc_node **ret_at)
 {
 	static const char *const keys[] = { "name",  "file",	 "pattern", "count", "take",	"unit",
 					    "scope", "subtract", "absent",  "skip",  "missing" };
+	int rc = check_keys(r, "a timer's term", node, keys, COUNT(keys));
+	if (rc)
+		return rc;
+	const struct doc_node *count = doc_get(node, "count"), *scope = doc_get(node, "scope");
+	int take = count ? TAKE_COUNT : TAKE_LAST;
+	double skip = 0;
+	*ret_at = count ? count : doc_get(node, "pattern");
+	if (!*ret_at || (count && doc_get(node, "pattern")))
+		return doc_error(r->err, r->file, node, "a term needs a pattern, or count with one");
+	rc = get_text(r, node, count ? "count" : "pattern", &ret->text);
+	if (!rc)
+		rc = get_text(r, node, "name", &ret->name);
+	if (!rc && doc_get(node, "file"))
+		rc = get_text(r, node, "file", &ret->file);
+	if (!rc)
+		rc = get_text(r, node, "missing", &ret->missing);
+	if (!rc)
+		rc = get_word(r, node, "take", take_words, COUNT(take_words), "last, first, only, sum, count or each",
+			      &take);
+	if (!rc)
+		rc = put_unit(r, node, ret);
+	if (!rc)
+		rc = get_flag(r, node, "subtract", &ret->subtract);
+	if (!rc)
+		rc = put_number(r, node, "absent", &ret->if_absent);
+	if (!rc)
+		rc = put_number(r, node, "skip", &skip);
+	if (!rc && scope)
+		rc = put_scope(r, scope, &ret->scope);
+	ret->take = (enum timer_take)take;
+	ret->skip = skip < 1e9 ? (size_t)skip : 0;
+	return rc;
+}
+
+/* A text is the pattern alone (or a number); a mapping says more. */
+static int put_term(struct def_reader *r, const struct doc_node *node, bool constants, struct timer_term *ret)
+{
 	term_init(r, ret);
 	const struct doc_node *at = node;
 	int rc = 0;
@@ -202,36 +240,7 @@ static int put_term(struct def_reader *r, const struct doc_node *node, bool cons
 		if (constants && number_parse(node->text, strlen(node->text), &ret->constant) == METRIC_OK)
 			return 0;
 	} else {
-		rc = check_keys(r, "a timer's term", node, keys, COUNT(keys));
-		const struct doc_node *count = rc ? NULL : doc_get(node, "count"), *scope = doc_get(node, "scope");
-		int take = count ? TAKE_COUNT : TAKE_LAST;
-		double skip = 0;
-		at = count ? count : doc_get(node, "pattern");
-		if (!rc && (!at || (count && doc_get(node, "pattern"))))
-			rc = doc_error(r->err, r->file, node, "a term needs a pattern, or count with one");
-		if (!rc)
-			rc = get_text(r, node, count ? "count" : "pattern", &ret->text);
-		if (!rc)
-			rc = get_text(r, node, "name", &ret->name);
-		if (!rc && doc_get(node, "file"))
-			rc = get_text(r, node, "file", &ret->file);
-		if (!rc)
-			rc = get_text(r, node, "missing", &ret->missing);
-		if (!rc)
-			rc = get_word(r, node, "take", take_words, COUNT(take_words),
-				      "last, first, only, sum, count or each", &take);
-		if (!rc)
-			rc = put_unit(r, node, ret);
-		if (!rc)
-			rc = get_flag(r, node, "subtract", &ret->subtract);
-		if (!rc)
-			rc = put_number(r, node, "absent", &ret->if_absent);
-		if (!rc)
-			rc = put_number(r, node, "skip", &skip);
-		if (!rc && scope)
-			rc = put_scope(r, scope, &ret->scope);
-		ret->take = (enum timer_take)take;
-		ret->skip = (size_t)skip;
+		rc = put_term_keys(r, node, ret, &at);
 	}
 	if (!rc)
 		rc = add_pattern(r, at, ret->text, &ret->pattern);
@@ -363,6 +372,16 @@ static int put_head(struct def_reader *r, const struct doc_node *root)
 	return rc;
 }
 
+/* Terms that add up are times: no counts, no lists of parts. */
+static int put_times(struct def_reader *r, const struct doc_node *root, const char *key, struct timer_terms *ret)
+{
+	int rc = put_terms(r, root, key, ret);
+	for (size_t i = 0; !rc && i < ret->n; i++)
+		if (ret->items[i].take == TAKE_COUNT || ret->items[i].take == TAKE_EACH)
+			rc = fault(r, doc_get(root, key), key, "a time is no count and no list; take last, first, only or sum");
+	return rc;
+}
+
 static int put_definition(struct def_reader *r, const struct doc_node *root)
 {
 	static const char *const keys[] = { "name",   "title", "source",   "covers", "ranks", "device_sync", "caveat",
@@ -372,13 +391,13 @@ static int put_definition(struct def_reader *r, const struct doc_node *root)
 	if (!rc)
 		rc = put_head(r, root);
 	if (!rc)
-		rc = put_terms(r, root, "region", &d->region);
+		rc = put_times(r, root, "region", &d->region);
 	if (!rc)
 		rc = put_terms(r, root, "steps", &d->steps);
 	if (!rc)
-		rc = put_terms(r, root, "excluded", &d->excluded);
+		rc = put_times(r, root, "excluded", &d->excluded);
 	if (!rc)
-		rc = put_terms(r, root, "setup", &d->setup);
+		rc = put_times(r, root, "setup", &d->setup);
 	if (!rc)
 		rc = put_terms(r, root, "parts", &d->parts);
 	for (size_t i = 0; !rc && i < d->parts.n; i++)

@@ -43,8 +43,9 @@ static enum found say(struct reading *r, enum found answer, const char *format, 
 
 bool timer_file_matches(const char *glob, const char *path)
 {
-	if (strcmp(glob, "run.log") == 0)
-		return strcmp(path, glob) == 0; /* the output itself, not a file of that name */
+	/* run.log is the output itself: no other file is it, and no glob means it. */
+	if (strcmp(glob, "run.log") == 0 || strcmp(path, "run.log") == 0)
+		return strcmp(path, glob) == 0;
 	const char *tail = path + strlen(path);
 	for (int slashes = 0; tail > path; tail--) {
 		if (tail[-1] != '/')
