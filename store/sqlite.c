@@ -266,6 +266,12 @@ int store_open(struct store **ret_store, const char *path, enum store_mode mode,
 		return err_set(err, -ENOMEM, "out of memory");
 	}
 	s->writable = mode == STORE_WRITE;
+	s->pack_body = pack_new();
+	s->pack_ops = pack_new();
+	if (!s->pack_body || !s->pack_ops) {
+		rc = err_set(err, -ENOMEM, "out of memory");
+		goto fail;
+	}
 	rc = open_file(s, err);
 	if (rc)
 		goto fail;
@@ -290,6 +296,8 @@ void store_close(struct store *s)
 	(void)sqlite3_close(s->db);
 	buf_done(&s->body);
 	buf_done(&s->ops);
+	pack_free(s->pack_body);
+	pack_free(s->pack_ops);
 	free(s->path);
 	free(s);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "lib/buf.h"
+#include "store/pack.h"
 #include "store/store.h"
 
 /* Statements that are kept; the text of each is beside the code that runs it. */
@@ -45,7 +46,8 @@ struct store {
 	int broken;          /* what went wrong in it: it can't be committed any more */
 	int failed;          /* what sql_error answered last: for those who got no statement */
 	sqlite3_stmt *statements[STMT_N];
-	struct buf body, ops; /* kept for their memory */
+	struct buf body, ops; /* kept for their memory, as are the packed ones */
+	struct pack *pack_body, *pack_ops;
 };
 
 /* Translate SQLite's code and say what happened: "store PATH: <doing>: <why>". */

@@ -19,16 +19,31 @@ void sql_content_hash(unsigned char hash[16], const void *body, size_t n, const 
 	memcpy(hash, &canonical, 16);
 }
 
+static int unpack(struct store *s, sqlite3_stmt *stmt, int column, struct buf *b, const void **ret_plain,
+		  size_t *ret_n, const char *run_id, struct err *err)
+{
+	int rc = pack_get(sqlite3_column_blob(stmt, column), (size_t)sqlite3_column_bytes(stmt, column), b,
+			  ret_plain, ret_n);
+	if (rc == -EBADMSG)
+		return err_set(err, -EUCLEAN, "store %s: the record of run %s is damaged", s->path, run_id);
+	return rc ? err_set(err, rc, "store %s: run %s: out of memory", s->path, run_id) : 0;
+}
+
 static int decode(struct store *s, sqlite3_stmt *stmt, const char *run_id, struct record *rec,
 		  struct err *err)
 {
 	unsigned char hash[16];
-	const void *body = sqlite3_column_blob(stmt, 0), *ops = sqlite3_column_blob(stmt, 1);
-	size_t n = (size_t)sqlite3_column_bytes(stmt, 0), ops_n = (size_t)sqlite3_column_bytes(stmt, 1);
+	const void *body, *ops;
+	size_t n, ops_n;
+	int rc = unpack(s, stmt, 0, &s->body, &body, &n, run_id, err);
+	if (!rc)
+		rc = unpack(s, stmt, 1, &s->ops, &ops, &ops_n, run_id, err);
+	if (rc)
+		return rc;
 	sql_content_hash(hash, body, n, ops, ops_n);
 	if (sqlite3_column_bytes(stmt, 2) != 16 || memcmp(sqlite3_column_blob(stmt, 2), hash, 16) != 0)
 		return err_set(err, -EUCLEAN, "store %s: the record of run %s is damaged", s->path, run_id);
-	int rc = record_get(rec, body, n, ops, ops_n, err);
+	rc = record_get(rec, body, n, ops, ops_n, err);
 	return rc ? err_wrap(err, rc, "store %s: run %s", s->path, run_id) : 0;
 }
 

@@ -162,9 +162,14 @@ static int put_run(struct store *s, const struct new_run *run, int64_t cell, str
 	if (!stmt)
 		return s->failed;
 	(void)sqlite3_bind_int64(stmt, 1, run->key);
-	(void)sqlite3_bind_blob64(stmt, 2, s->body.data, s->body.len, SQLITE_STATIC);
-	if (run->has_ops)
-		(void)sqlite3_bind_blob64(stmt, 3, s->ops.data, s->ops.len, SQLITE_STATIC);
+	const void *bytes;
+	size_t n;
+	pack_put(s->pack_body, &s->body, &bytes, &n);
+	(void)sqlite3_bind_blob64(stmt, 2, bytes, n, SQLITE_STATIC);
+	if (run->has_ops) {
+		pack_put(s->pack_ops, &s->ops, &bytes, &n);
+		(void)sqlite3_bind_blob64(stmt, 3, bytes, n, SQLITE_STATIC);
+	}
 	return sql_run(s, STMT_PUT_BODY, stmt, err, "add the record");
 }
 

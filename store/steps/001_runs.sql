@@ -60,7 +60,8 @@ CREATE TABLE run (
 -- The only index that is not in order of time: 10 bytes a run. It ends in the run's id.
 CREATE INDEX run_cell ON run (cell);
 
--- The records (schema/codec.h), apart, so that lists of runs do not wade through them.
+-- The records (schema/codec.h), apart, so that lists of runs do not wade through them. A blob that
+-- begins as a zstd frame does is compressed; hash is over the plain bytes.
 CREATE TABLE run_body (
 	run INTEGER PRIMARY KEY REFERENCES run (id) ON DELETE CASCADE,
 	body BLOB NOT NULL,
