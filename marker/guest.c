@@ -273,55 +273,79 @@ static void forward(const struct roimeter_api *api, enum mark what, const char *
 	}
 }
 
+/* Around everything that takes the lock: a signal handler that marks must not wait for its own
+ * thread, and a thread must not be cancelled with the lock in its hands. */
+struct inside {
+	int saved_errno, cancel;
+};
+
+static bool inside_enter(struct inside *i)
+{
+	struct mark_thread *t = mark_self;
+	if (mark_inside || (t != &mark_nobody && GET(t->busy)))
+		return false;
+	mark_inside = 1;
+	i->saved_errno = errno;
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &i->cancel);
+	return true;
+}
+
+static void inside_leave(const struct inside *i)
+{
+	(void)pthread_setcancelstate(i->cancel, NULL);
+	errno = i->saved_errno;
+	mark_inside = 0;
+}
+
 void mark_slow(enum mark what, const char *name)
 {
-	int saved = errno;
-	struct guest *g = guest_find();
-	struct mark_thread *t = mark_self;
-	bool again = mark_inside || (t != &mark_nobody && GET(t->busy));
-	if (!g || again) {
-		/* A signal handler that marks has interrupted a mark of its own thread. */
-		if (again && what == MARK_END && g && g->header)
+	struct inside inside;
+	struct guest *g = GET_ACQUIRE(guest);
+	if (!inside_enter(&inside)) {
+		/* A signal handler has interrupted a mark of its own thread. */
+		if (what == MARK_END && g && GET(g->header))
 			COUNT(g->header->overflow);
-		errno = saved;
 		return;
 	}
-	mark_inside = 1;
-	(void)pthread_mutex_lock(&g->lock);
-	if (g->state == GUEST_FRESH)
-		guest_start(g);
-	const struct roimeter_api *other = g->other;
-	if (g->state == GUEST_LOGGING)
-		mark_locked(g, what, name);
-	else if (!other)
-		mark_unrecorded(g, thread_here(g), what);
-	(void)pthread_mutex_unlock(&g->lock);
-	mark_inside = 0;
+	const struct roimeter_api *other = NULL;
+	g = guest_find();
+	if (g) {
+		(void)pthread_mutex_lock(&g->lock);
+		if (g->state == GUEST_FRESH)
+			guest_start(g);
+		other = g->other;
+		if (g->state == GUEST_LOGGING)
+			mark_locked(g, what, name);
+		else if (!other)
+			mark_unrecorded(g, thread_here(g), what);
+		(void)pthread_mutex_unlock(&g->lock);
+	}
+	inside_leave(&inside);
 	if (other)
 		forward(other, what, name);
-	errno = saved;
 }
 
 const struct roimeter_api *guest_attach(void)
 {
-	int saved = errno;
-	struct guest *g = guest_find();
-	if (!g || mark_inside)
+	struct inside inside;
+	if (!inside_enter(&inside))
 		return NULL;
-	mark_inside = 1;
-	(void)pthread_mutex_lock(&g->lock);
-	if (g->state == GUEST_FRESH)
-		guest_start(g);
-	const struct roimeter_api *api = g->other ? g->other : &roimeter_api_1;
-	(void)pthread_mutex_unlock(&g->lock);
-	mark_inside = 0;
-	errno = saved;
+	const struct roimeter_api *api = NULL;
+	struct guest *g = guest_find();
+	if (g) {
+		(void)pthread_mutex_lock(&g->lock);
+		if (g->state == GUEST_FRESH)
+			guest_start(g);
+		api = g->other ? g->other : &roimeter_api_1;
+		(void)pthread_mutex_unlock(&g->lock);
+	}
+	inside_leave(&inside);
 	return api;
 }
 
 int guest_measuring(void)
 {
-	struct guest *g = guest_find();
+	struct guest *g = GET_ACQUIRE(guest);
 	if (g && g->other)
 		return g->other->measuring();
 	return g && (g->state == GUEST_LOGGING || g->state == GUEST_RANGES);

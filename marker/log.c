@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,11 @@ static char last_stream[96];
 
 static int reserve(int fd, off_t at, size_t bytes)
 {
+	/* Past the limit for files the kernel would send SIGXFSZ, which ends a program. */
+	struct rlimit limit;
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
+	    (uint64_t)at + bytes > limit.rlim_cur)
+		return -EFBIG;
 	if (!fallocate(fd, 0, at, (off_t)bytes))
 		return 0;
 	if (errno != EOPNOTSUPP && errno != ENOSYS)
@@ -293,22 +299,33 @@ static struct marklog_loss *loss_slot(const char *folder)
 	return NULL;
 }
 
-static void loss_line(const char *folder, int error, const char *what)
+static bool loss_line(const char *folder, const char *line)
 {
-	char text[4608];
-	int n = snprintf(text, sizeof text, "%s/" MARKLOG_UNATTACHED, folder);
-	if (n < 0 || (size_t)n >= sizeof text)
-		return;
-	int fd = open(text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+	char path[4096];
+	int n = snprintf(path, sizeof path, "%s/" MARKLOG_UNATTACHED, folder);
+	if (n < 0 || (size_t)n >= sizeof path)
+		return false;
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)
+		return false;
+	size_t len = strlen(line);
+	bool written = write(fd, line, len) == (ssize_t)len;
+	(void)close(fd);
+	return written;
+}
+
+/* Without a descriptor or a byte of space there is still the name of a link: its target is the
+ * text. */
+static void loss_link(const char *folder, char *line)
+{
+	char path[4096];
+	int n = snprintf(path, sizeof path, "%s/" MARKLOG_LOSS_LINK "%ld", folder, (long)getpid());
+	if (n < 0 || (size_t)n >= sizeof path)
 		return;
-	char why[128];
-	n = snprintf(text, sizeof text, "pid %ld: %s the mark log: %s\n", (long)getpid(), what,
-		     strerror_r(error, why, sizeof why));
-	if (n > 0 && write(fd, text, (size_t)n) < 0) {
+	line[strcspn(line, "\n")] = 0;
+	if (symlink(line, path)) {
 		/* Nothing is left that could be told. */
 	}
-	(void)close(fd);
 }
 
 /* The log can't be. Say so in the file that the runner made for that while there was room. */
@@ -316,13 +333,17 @@ void log_loss(struct guest *g, int error, const char *what)
 {
 	const char *folder = getenv("ROIMETER_LOG");
 	struct marklog_loss *loss = loss_slot(folder);
-	if (!loss) {
-		loss_line(folder, error, what);
+	if (loss) {
+		loss->pid = (uint32_t)getpid();
+		loss->error = error;
+		(void)snprintf(loss->what, sizeof loss->what, "%s", what);
+		PUT_RELEASE(loss->used, 1);
+		g->loss = loss;
 		return;
 	}
-	loss->pid = (uint32_t)getpid();
-	loss->error = error;
-	(void)snprintf(loss->what, sizeof loss->what, "%s", what);
-	PUT_RELEASE(loss->used, 1);
-	g->loss = loss;
+	char line[256], why[128];
+	(void)snprintf(line, sizeof line, "pid %ld: could not %s its mark log: %s\n",
+		       (long)getpid(), what, strerror_r(error, why, sizeof why));
+	if (!loss_line(folder, line))
+		loss_link(folder, line);
 }

@@ -1,13 +1,16 @@
 /* Reads the native mark log. Nothing in the file is trusted: every size and count is held against
  * what there is, and what does not fit is left out and said. */
+#define _GNU_SOURCE
 #include "schema/marklog.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "schema/marklog_impl.h"
+#include "schema/utf8.h"
 
 static_assert(sizeof(struct marklog_pair) == 32, "layout");
 static_assert(sizeof(struct marklog_record) == 32, "layout");
@@ -18,30 +21,7 @@ static_assert(offsetof(struct marklog_header, ready) == 216, "layout");
 static_assert(offsetof(struct marklog_header, pair) == 384, "layout");
 static_assert(offsetof(struct marklog_stream, folds) == 64, "layout");
 
-struct source {
-	const unsigned char *bytes;
-	size_t n;
-	struct arena *arena;
-	struct roi_log *log;
-	struct marklog_header h; /* in this machine's order */
-	struct marklog_pair *pairs;
-	size_t n_pairs;
-	double rate; /* ns for a tick, over all pairs */
-	bool failed; /* out of memory */
-};
-
-static uint32_t get32(const unsigned char *p)
-{
-	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-static uint64_t get64(const unsigned char *p)
-{
-	return get32(p) | (uint64_t)get32(p + 4) << 32;
-}
-
-#define AT32(base, type, member) get32((base) + offsetof(type, member))
-#define AT64(base, type, member) get64((base) + offsetof(type, member))
+#define RECORDS_MAX (UINT32_C(1) << 20) /* of one stream, whatever the header says */
 
 bool marklog_is(const void *bytes, size_t n)
 {
@@ -49,53 +29,18 @@ bool marklog_is(const void *bytes, size_t n)
 	return n >= sizeof any - 1 && !memcmp(bytes, any, sizeof any - 1);
 }
 
-static void damaged(struct source *s, const char *sentence)
-{
-	if (!s->log->damage)
-		s->log->damage = sentence;
-}
-
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-/* Length of the UTF-8 character that begins here, or 0: none does. */
-static size_t utf8_length(const unsigned char *p, size_t n)
-{
-	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3
-		     : p[0] < 0xf5                                                      ? 4
-											: 0;
-	if (!len || len > n)
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return len;
-}
-
-/* A path is bytes, a record is UTF-8: what is not becomes the replacement character. */
+/* A path is bytes, a record is UTF-8. */
 static const char *text_copy(struct source *s, const unsigned char *p, size_t n)
 {
-	char *text = arena_alloc(s->arena, 3 * n + 1);
+	size_t len = strnlen((const char *)p, n);
+	char *text = arena_alloc(s->arena, 3 * len + 1);
 	if (!text) {
 		s->failed = true;
 		return NULL;
 	}
-	size_t at = 0;
-	for (size_t i = 0; i < n && p[i];) {
-		size_t len = utf8_length(p + i, n - i);
-		if (len) {
-			memcpy(text + at, p + i, len);
-			at += len;
-			i += len;
-		} else {
-			memcpy(text + at, "\xef\xbf\xbd", 3);
-			at += 3;
-			i++;
-		}
-	}
-	text[at] = 0;
+	(void)utf8_clean(text, (const char *)p, len);
 	return text;
 }
 
@@ -161,142 +106,13 @@ static void read_identity(struct source *s)
 	read_argv(s);
 }
 
-/* ---- the clock ------------------------------------------------------------------------------ */
-
-static struct marklog_pair pair_at(const unsigned char *p)
-{
-	return (struct marklog_pair){ .tick = get64(p),
-				      .mono_ns = (int64_t)get64(p + 8),
-				      .real_ns = (int64_t)get64(p + 16),
-				      .window = get64(p + 24) };
-}
-
-static void pair_add(struct source *s, const unsigned char *p)
-{
-	struct marklog_pair q = pair_at(p);
-	/* Held to a range in which differences can't overflow: some 146 years. */
-	bool sane = q.tick <= INT64_MAX && q.mono_ns >= 0 && q.mono_ns <= INT64_MAX / 2 &&
-		    q.real_ns >= 0 && q.real_ns <= INT64_MAX / 2;
-	const struct marklog_pair *last = s->n_pairs ? &s->pairs[s->n_pairs - 1] : NULL;
-	if (!sane || (last && (q.tick <= last->tick || q.mono_ns <= last->mono_ns))) {
-		if (!last || !sane || q.tick != last->tick)
-			damaged(s, "the clock's readings are not in order");
-		return;
-	}
-	s->pairs[s->n_pairs++] = q;
-}
-
-static double pair_rate(const struct marklog_pair *a, const struct marklog_pair *b)
-{
-	return (double)(b->mono_ns - a->mono_ns) / (double)(b->tick - a->tick);
-}
-
-/* How far the clock was from the kernel's: half the time a reading took, and at each reading
- * between two others its distance from their straight line. */
-static double clock_error(const struct source *s)
-{
-	double worst = 0;
-	for (size_t i = 0; i < s->n_pairs; i++) {
-		double doubt = (double)s->pairs[i].window * s->rate / 2;
-		if (doubt > worst)
-			worst = doubt;
-	}
-	for (size_t i = 1; i + 1 < s->n_pairs; i++) {
-		const struct marklog_pair *a = &s->pairs[i - 1], *b = a + 1, *c = a + 2;
-		double line = (double)(b->tick - a->tick) * pair_rate(a, c);
-		double off = fabs(line - (double)(b->mono_ns - a->mono_ns));
-		if (off > worst)
-			worst = off;
-	}
-	return worst;
-}
-
-static int read_clock(struct source *s)
-{
-	const unsigned char *h = s->bytes;
-	uint32_t n = AT32(h, struct marklog_header, pairs);
-	uint32_t latest = AT32(h, struct marklog_header, latest);
-	if (n > MARKLOG_PAIRS)
-		n = MARKLOG_PAIRS;
-	s->pairs = arena_array(s->arena, (size_t)n + 1, sizeof *s->pairs);
-	if (!s->pairs)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++)
-		pair_add(s, h + offsetof(struct marklog_header, pair) +
-				    i * sizeof(struct marklog_pair));
-	if (latest == 1 || latest == 2)
-		pair_add(s, h + offsetof(struct marklog_header, last) +
-				    (latest - 1) * sizeof(struct marklog_pair));
-	if (!s->n_pairs)
-		return -EINVAL;
-	uint32_t clock = AT32(h, struct marklog_header, clock);
-	s->log->clock = clock == MARKLOG_MONOTONIC ? "monotonic"
-			: clock == MARKLOG_TSC	   ? "tsc"
-						   : "cntvct";
-	s->rate = s->n_pairs > 1 ? pair_rate(&s->pairs[0], &s->pairs[s->n_pairs - 1]) : 1;
-	if (clock == MARKLOG_MONOTONIC)
-		s->rate = 1;
-	s->log->clock_error_ns = clock_error(s);
-	s->log->mark_cost_ns = (double)AT64(h, struct marklog_header, mark_ticks) / 16 * s->rate;
-	return 0;
-}
-
-/* The last pair that is not after this tick; the first one for what is before all. */
-static size_t pair_before(const struct source *s, uint64_t tick)
-{
-	size_t low = 0, high = s->n_pairs;
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-		if (s->pairs[middle].tick <= tick)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static int64_t to_mono(const struct source *s, uint64_t tick)
-{
-	size_t i = pair_before(s, tick);
-	const struct marklog_pair *a = &s->pairs[i];
-	bool inside = i + 1 < s->n_pairs && tick >= a->tick;
-	double rate = s->rate == 1 ? 1 : inside ? pair_rate(a, a + 1) : s->rate;
-	int64_t ticks = (int64_t)(tick - a->tick);
-	if (rate == 1)
-		return a->mono_ns + ticks;
-	double ns = (double)ticks * rate;
-	if (fabs(ns) > 4e18)
-		return ROI_UNKNOWN;
-	return a->mono_ns + llround(ns);
-}
-
-static int64_t to_real(const struct source *s, uint64_t tick)
-{
-	const struct marklog_pair *a = &s->pairs[pair_before(s, tick)];
-	int64_t mono = to_mono(s, tick);
-	return mono == ROI_UNKNOWN ? ROI_UNKNOWN : a->real_ns + (mono - a->mono_ns);
-}
-
-static uint64_t to_ns(const struct source *s, uint64_t ticks)
-{
-	double ns = (double)ticks * s->rate;
-	return ns < 1.8e19 ? (uint64_t)(ns + 0.5) : UINT64_MAX;
-}
-
-/* A tick that lies within what the pairs can speak of. */
-static bool tick_sane(const struct source *s, uint64_t tick)
-{
-	const uint64_t year = UINT64_C(1) << 58; /* at 5 GHz, nearly two */
-	return tick <= INT64_MAX && tick + year >= s->pairs[0].tick &&
-	       tick <= s->pairs[s->n_pairs - 1].tick + year;
-}
-
 /* ---- streams -------------------------------------------------------------------------------- */
 
 struct totals {
 	uint64_t begin_tick, end_tick; /* first begin, last end over all streams; 0: none */
 	size_t entries_cap, excludes_cap;
-	uint64_t largest_fold_ns, excludes;
+	uint64_t excludes;
+	bool excludes_lost; /* intervals that left their ring */
 	uint64_t phase_count[MARKLOG_PHASES];
 	struct marklog_sum phase[MARKLOG_PHASES];
 };
@@ -317,16 +133,6 @@ static uint64_t least(uint64_t a, uint64_t b)
 static uint64_t most(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
-}
-
-/* ns for ticks that were counted between two moments, by the clock's rate between them. */
-static uint64_t ns_between(const struct source *s, uint64_t ticks, uint64_t from, uint64_t to)
-{
-	if (!tick_sane(s, from) || !tick_sane(s, to) || to <= from)
-		return to_ns(s, ticks);
-	double rate = (double)(to_mono(s, to) - to_mono(s, from)) / (double)(to - from);
-	double ns = (double)ticks * rate;
-	return ns >= 0 && ns < 1.8e19 ? (uint64_t)(ns + 0.5) : to_ns(s, ticks);
 }
 
 static uint64_t read_fold(struct source *s, struct totals *t, const unsigned char *p)
@@ -362,7 +168,7 @@ static void add_entry(struct source *s, struct totals *t, const unsigned char *r
 	struct roi_log *log = s->log;
 	uint64_t begin = get64(r), end = get64(r + 8), excluded = get64(r + 16);
 	if (!tick_sane(s, begin) || !tick_sane(s, end) || end < begin || excluded > end - begin) {
-		damaged(s, "a record makes no sense");
+		source_damaged(s, "a record makes no sense");
 		log->overflow++;
 		return;
 	}
@@ -396,7 +202,7 @@ static void read_entries(struct source *s, struct totals *t, const unsigned char
 	uint64_t from = h->kept + folded; /* first index in the ring */
 	if (head > INT64_MAX || folded > INT64_MAX || (folded && head < from) ||
 	    (head > from && head - from > ring)) {
-		damaged(s, "a stream's counters do not agree");
+		source_damaged(s, "a stream's counters do not agree");
 		return;
 	}
 	for (uint64_t i = 0; i < head && !s->failed; i++) {
@@ -407,10 +213,10 @@ static void read_entries(struct source *s, struct totals *t, const unsigned char
 		uint64_t slot = i < h->kept ? i : h->kept + (i - h->kept) % ring;
 		size_t at = h->block_bytes + (size_t)slot * h->record_bytes;
 		if (at + h->record_bytes > room) {
-			damaged(s, "the file is cut");
+			source_damaged(s, "the file is cut");
 			s->log->overflow++;
 		} else if (get32(p + at + 28) != (uint32_t)(i + 1)) {
-			damaged(s, "a record is not the one that belongs there");
+			source_damaged(s, "a record is not the one that belongs there");
 			s->log->overflow++;
 		} else {
 			add_entry(s, t, p + at, stream);
@@ -425,6 +231,8 @@ static void read_excludes(struct source *s, struct totals *t, const unsigned cha
 	struct roi_log *log = s->log;
 	uint64_t head = AT64(p, struct marklog_stream, exclude_head);
 	uint64_t from = head > h->excludes ? head - h->excludes : 0;
+	if (from)
+		t->excludes_lost = true;
 	size_t base = h->block_bytes + (size_t)h->records * h->record_bytes;
 	for (uint64_t i = from; i < head; i++) {
 		size_t at = base + (size_t)(i % h->excludes) * h->exclude_bytes;
@@ -504,7 +312,7 @@ static void read_stream(struct source *s, struct totals *t, const unsigned char 
 	read_steps(s, p);
 	read_phases(t, p);
 	log->begun += folded + (log->n_entries - before);
-	log->threads += (uint32_t)AT64(p, struct marklog_stream, tenants);
+	log->threads += AT64(p, struct marklog_stream, tenants) != 0;
 	if (begun != head + 1 || log->overflow != lost)
 		return;
 	uint64_t open = AT64(p, struct marklog_stream, open_begin);
@@ -523,12 +331,12 @@ static void read_streams(struct source *s, struct totals *t)
 	for (uint32_t i = 0; i < n && !s->failed; i++) {
 		uint64_t at = h->header_bytes + (uint64_t)i * h->stream_bytes;
 		if (at > s->n || s->n - at < h->block_bytes) {
-			damaged(s, "the file is cut");
+			source_damaged(s, "the file is cut");
 			return;
 		}
 		size_t room = s->n - (size_t)at;
 		if (room < h->stream_bytes)
-			damaged(s, "the file is cut");
+			source_damaged(s, "the file is cut");
 		else
 			room = h->stream_bytes;
 		read_stream(s, t, s->bytes + at, room, i);
@@ -563,27 +371,12 @@ static int finish_phases(struct source *s, const struct totals *t)
 	return 0;
 }
 
-static int by_end(const void *a, const void *b)
+/* Intervals say something only where several threads marked, and only when all are there. Else
+ * each entry's own sum is what counts. */
+static void finish_excludes(struct roi_log *log, const struct totals *t)
 {
-	const struct roi_entry *x = a, *y = b;
-	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
-}
-
-static int exclude_by_end(const void *a, const void *b)
-{
-	const struct roi_exclude *x = a, *y = b;
-	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
-}
-
-static void finish_threads(struct source *s)
-{
-	struct roi_log *log = s->log;
-	if (AT32(s->bytes, struct marklog_header, streams) < 2) {
-		log->n_excludes = 0; /* each entry's own sum says it all */
-		return;
-	}
-	qsort(log->entries, log->n_entries, sizeof *log->entries, by_end);
-	qsort(log->excludes, log->n_excludes, sizeof *log->excludes, exclude_by_end);
+	if (log->threads < 2 || t->excludes_lost)
+		log->n_excludes = 0;
 }
 
 static void finish_counters(struct source *s, const struct totals *t)
@@ -628,12 +421,11 @@ static int read_sizes(struct source *s, const char *file, struct err *err)
 	h->excludes = AT32(b, struct marklog_header, excludes);
 	uint64_t stream = h->block_bytes + (uint64_t)h->records * h->record_bytes +
 			  (uint64_t)h->excludes * h->exclude_bytes;
-	if (AT32(b, struct marklog_header, ready) != 1)
-		return err_set(err, -EINVAL, "%s: its process ended while it was made", file);
 	if (h->header_bytes < MARKLOG_FIXED_BYTES || h->block_bytes < sizeof(struct marklog_stream) ||
 	    h->record_bytes < sizeof(struct marklog_record) ||
 	    h->exclude_bytes < sizeof(struct marklog_exclude) || !h->kept ||
-	    h->kept >= h->records || !h->excludes || stream > h->stream_bytes)
+	    h->kept >= h->records || h->records > RECORDS_MAX || !h->excludes ||
+	    h->excludes > RECORDS_MAX || stream > h->stream_bytes)
 		return err_set(err, -EINVAL, "%s: the sizes in its header do not fit", file);
 	return 0;
 }
@@ -641,7 +433,12 @@ static int read_sizes(struct source *s, const char *file, struct err *err)
 static int read_all(struct source *s, const char *file, struct err *err)
 {
 	struct totals t = { .entries_cap = 0 };
-	int rc = read_clock(s);
+	if (AT32(s->bytes, struct marklog_header, ready) != 1) {
+		s->log->format = "roimeter-mark-log 1";
+		s->log->damage = "the process ended while it made its log";
+		return 0;
+	}
+	int rc = source_clock(s);
 	if (rc == -EINVAL)
 		return err_set(err, rc, "%s: without a reading of the clock", file);
 	if (rc)
@@ -651,7 +448,7 @@ static int read_all(struct source *s, const char *file, struct err *err)
 	rc = finish_phases(s, &t);
 	if (rc || s->failed)
 		return -ENOMEM;
-	finish_threads(s);
+	finish_excludes(s->log, &t);
 	finish_counters(s, &t);
 	return s->failed ? -ENOMEM : 0;
 }
