@@ -93,8 +93,8 @@ static int lost_marks(struct assembly *a)
 				   lost, lost == 1 ? "y" : "ies");
 	if (!rc && folded)
 		rc = record_caveat(a->rec, "roi_folded",
-				   "%" PRIu64 " region entries were kept as sums and a histogram only; the first and the "
-				   "last ones are there one by one.", folded);
+				   "%" PRIu64 " region entries were kept as sums and a histogram only, the others one by "
+				   "one.", folded);
 	if (!rc && approximate)
 		rc = record_caveat(a->rec, "roi_threads_folded",
 				   "Several threads marked more entries than are kept one by one: how far these overlap "

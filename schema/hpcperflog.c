@@ -8,26 +8,38 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "schema/utf8.h"
 
 #define MAGIC "# hpcperf-roi-log"
 #define FORMAT "hpcperf-roi-log 2"
 #define FAST_BYTES 64   /* more than the longest line of the fast path and its overread */
-#define FIRST_GUESS 4096 /* entries after which the size of the file tells how many will come */
+#define KEPT 65536       /* entries kept one by one, and the last; memory is bounded whatever the file */
+#define LATE (INT64_MIN + 1) /* a wall-clock time that stands in reader.late as text */
+
+/* A mark of the fast path. Its wall-clock time is only looked at, not worked out: of all of them
+ * two are needed. */
+struct mark {
+	int64_t ns;
+	const char *real;
+	unsigned real_n;
+};
 
 struct reader {
 	struct roi_logs *logs;
 	const char *file;
-	const char *start, *at, *end;
+	const char *at, *end;
 	size_t line;
 	struct err *err;
 
 	struct roi_log *log; /* the process whose lines these are */
-	size_t processes;
 	size_t cap;          /* room in log->entries */
 	bool open;
-	int64_t open_ns, open_real;
+	int64_t open_ns;
+	struct mark late;           /* the last END, where log->last_end_real is LATE */
 	uint64_t early_ns, early_n; /* an x line inside the open entry */
 	int64_t last_ns;            /* of the last mark; time never goes back within a process */
 	size_t stray_line;          /* an E without a B, 0 for none */
@@ -62,29 +74,38 @@ static int damage(struct reader *r, const char *what)
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-static int entries_grow(struct reader *r)
+static void fold(struct roi_log *log, const struct roi_entry *e)
+{
+	uint64_t gross = (uint64_t)(e->end_ns - e->begin_ns), net = gross - e->excluded_ns;
+	if (!log->folded++ || net < log->folded_min_ns)
+		log->folded_min_ns = net;
+	if (net > log->folded_max_ns)
+		log->folded_max_ns = net;
+	log->folded_gross_ns += gross;
+	log->folded_excluded_ns += e->excluded_ns;
+	log->folded_excludes += e->excludes;
+	log->folded_largest_thread_ns += net;
+	log->folded_threads = 1;
+	log->folded_bins[roi_bin(net)]++;
+}
+
+/* The place of the next entry. The last one is folded only when another comes, since its excluded
+ * time may still follow. NULL when out of memory. */
+static struct roi_entry *next_entry(struct reader *r)
 {
 	struct roi_log *log = r->log;
-	void *items;
-	if (log->n_entries == FIRST_GUESS && r->processes == 1) {
-		/* One jump instead of doubling: copying 40 MB costs as much as parsing them. Only for
-		 * the first process of a file, or many processes would each ask for the whole rest. */
-		double done = (double)(r->at - r->start);
-		size_t rest = (size_t)((double)(r->end - r->at) / done * FIRST_GUESS * 1.02) + FIRST_GUESS;
-		size_t cap = log->n_entries + rest;
-		items = arena_array(&r->logs->arena, cap, sizeof *log->entries);
-		if (items) {
-			memcpy(items, log->entries, log->n_entries * sizeof *log->entries);
-			r->cap = cap;
-		}
-	} else {
-		items = arena_grow(&r->logs->arena, log->entries, &r->cap, log->n_entries + 1,
-				   sizeof *log->entries);
+	if (log->n_entries > KEPT) {
+		fold(log, &log->entries[KEPT]);
+		return &log->entries[KEPT];
 	}
-	if (!items)
-		return no_memory(r);
-	log->entries = items;
-	return 0;
+	if (log->n_entries == r->cap) {
+		void *items = arena_grow(&r->logs->arena, log->entries, &r->cap, log->n_entries + 1,
+					 sizeof *log->entries);
+		if (!items)
+			return NULL;
+		log->entries = items;
+	}
+	return &log->entries[log->n_entries++];
 }
 
 static int begin(struct reader *r, int64_t ns, int64_t real)
@@ -102,7 +123,6 @@ static int begin(struct reader *r, int64_t ns, int64_t real)
 	}
 	r->open = true;
 	r->open_ns = r->last_ns = ns;
-	r->open_real = real;
 	r->early_ns = r->early_n = 0;
 	log->marks++;
 	return 0;
@@ -119,15 +139,13 @@ static int end(struct reader *r, int64_t ns, int64_t real)
 	if (ns < r->open_ns)
 		return err_set(r->err, -EINVAL, "%s:%zu: the END at %" PRId64 " lies before its BEGIN at %" PRId64,
 			       r->file, r->line, ns, r->open_ns);
-	if (log->n_entries == r->cap) {
-		int rc = entries_grow(r);
-		if (rc)
-			return rc;
-	}
 	if (r->early_ns > (uint64_t)(ns - r->open_ns))
 		return err_set(r->err, -EINVAL, "%s:%zu: more time is excluded than the entry lasts",
 			       r->file, r->line);
-	log->entries[log->n_entries++] = (struct roi_entry){
+	struct roi_entry *e = next_entry(r);
+	if (!e)
+		return no_memory(r);
+	*e = (struct roi_entry){
 		.begin_ns = r->open_ns,
 		.end_ns = ns,
 		.excluded_ns = r->early_ns,
@@ -199,7 +217,6 @@ static int process_start(struct reader *r, const char *version, size_t n)
 		return no_memory(r);
 	r->log->format = FORMAT;
 	r->log->threads = 1;
-	r->processes++;
 	r->cap = 0;
 	r->open = false;
 	r->last_ns = INT64_MIN;
@@ -396,7 +413,7 @@ static int line_cut(struct reader *r, const char *at, const char *stop)
 	int rc = line_slow(r, at, stop);
 	r->err = err;
 	/* Of a number that is cut, a tenth is left or less. */
-	if (!rc && *at == 'E' && log->last_end_real < r->open_real / 2)
+	if (!rc && *at == 'E' && log->last_end_real < log->first_begin_real / 2)
 		log->last_end_real = ROI_UNKNOWN;
 	if (!rc)
 		return 0;
@@ -412,88 +429,138 @@ static int line_cut(struct reader *r, const char *at, const char *stop)
 
 /* ---- the fast path ---------------------------------------------------------------------------- */
 
-static const uint64_t power_of_ten[] = { 1,	 10,	  100,	    1000,     10000,
-					 100000, 1000000, 10000000, 100000000 };
+#if defined __SSE2__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 
-/* Up to eight digits at p, of which eight bytes can be read; answers how many there are. */
-static inline unsigned digits(const char *p, uint64_t *ret)
+/* The k digits before end as one word, the last one highest, zeros in front of them. Bytes before
+ * them are read and dropped. */
+static inline uint64_t word(const char *end, unsigned k)
 {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	uint64_t w;
-	memcpy(&w, p, 8);
-	/* Bytes that are not '0'..'9' get their top nibble wrong here or after adding six. */
-	uint64_t wrong = ((w ^ 0x3030303030303030u) | ((w + 0x0606060606060606u) ^ 0x3030303030303030u)) &
-			 0xf0f0f0f0f0f0f0f0u;
-	unsigned n = wrong ? (unsigned)__builtin_ctzll(wrong) / 8 : 8;
-	if (!n)
-		return 0;
-	w = (w & 0x0f0f0f0f0f0f0f0fu) << (8 * (8 - n));
-	w = w * 10 + (w >> 8);
-	*ret = ((w & 0x000000ff000000ffu) * 0x000f424000000064u +
+	uint64_t w, zeros = 0x3030303030303030u;
+	memcpy(&w, end - 8, 8);
+	if (k == 8)
+		return w;
+	unsigned drop = 8 * (8 - k);
+	return w >> drop << drop | zeros >> (64 - drop);
+}
+
+static inline bool all_digits(uint64_t w)
+{
+	/* '0'..'9' keep the nibble 3 when six is added; nothing carries over to the next byte. */
+	return ((w & 0xf0f0f0f0f0f0f0f0u) | (((w + 0x0606060606060606u) & 0xf0f0f0f0f0f0f0f0u) >> 4)) ==
+	       0x3333333333333333u;
+}
+
+static inline uint64_t eight_digits(uint64_t w)
+{
+	w = (w & 0x0f0f0f0f0f0f0f0fu) * 2561 >> 8; /* pairs */
+	return ((w & 0x000000ff000000ffu) * 0x000f424000000064u +
 		((w >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u) >> 32;
-	return n;
-#else
-	unsigned n = 0;
-	for (*ret = 0; n < 8 && p[n] >= '0' && p[n] <= '9'; n++)
-		*ret = *ret * 10 + (uint64_t)(p[n] - '0');
-	return n;
-#endif
 }
 
-/* A number of at most 19 digits; the place after it, or NULL. */
-static inline const char *fast_number(const char *p, int64_t *ret)
+/* 1 to 18 digits before end. */
+static inline bool fast_number(const char *end, unsigned n, int64_t *ret)
 {
-	uint64_t value = 0, part = 0;
-	unsigned total = 0, n;
-	do {
-		n = digits(p, &part);
-		total += n;
-		if (!n)
+	uint64_t value = 0, scale = 1;
+	bool good = true;
+	for (;; n -= 8) {
+		uint64_t w = word(end, n < 8 ? n : 8);
+		good &= all_digits(w);
+		value += scale * eight_digits(w);
+		if (n <= 8)
 			break;
-		if (total > 19)
-			return NULL;
-		value = value * power_of_ten[n] + part;
-		p += n;
-	} while (n == 8);
-	if (!total || value > INT64_MAX)
-		return NULL;
+		scale *= 100000000;
+		end -= 8;
+	}
 	*ret = (int64_t)value;
-	return p;
+	return good;
 }
 
-/* "B 123 456\n" or "E 123 456\n": the place after it, or NULL when it is anything else. */
-static inline const char *fast_mark(const char *p, int64_t *ret_ns, int64_t *ret_real)
+static inline bool fast_digits(const char *end, unsigned n)
 {
-	if ((*p != 'B' && *p != 'E') || p[1] != ' ')
+	bool good = true;
+	for (; n > 8; n -= 8, end -= 8)
+		good &= all_digits(word(end, 8));
+	return good & all_digits(word(end, n));
+}
+
+/* Where this byte stands among the 48 from p, a bit each. */
+static inline uint64_t places(__m128i a, __m128i b, __m128i c, char byte)
+{
+	__m128i like = _mm_set1_epi8(byte);
+	return (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(a, like)) |
+	       (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(b, like)) << 16 |
+	       (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(c, like)) << 32;
+}
+
+/* "B 123 456\n" or "E 123 456\n": the place after it, or NULL when it is anything else. Where the
+ * line ends is found before its numbers are read, so that the next line need not wait for them. */
+static inline const char *fast_mark(const char *p, struct mark *ret)
+{
+	__m128i a = _mm_loadu_si128((const void *)p), b = _mm_loadu_si128((const void *)(p + 16)),
+		c = _mm_loadu_si128((const void *)(p + 32));
+	uint64_t newline = places(a, b, c, '\n'), space = places(a, b, c, ' ') & ~(uint64_t)3;
+	if ((*p != 'B' && *p != 'E') || p[1] != ' ' || !newline || !space)
 		return NULL;
-	p = fast_number(p + 2, ret_ns);
-	if (!p || *p != ' ')
+	unsigned end = (unsigned)__builtin_ctzll(newline), middle = (unsigned)__builtin_ctzll(space);
+	unsigned n = middle - 2, real_n = end - middle - 1;
+	if (middle >= end || n - 1 > 17 || real_n - 1 > 18 || (real_n == 19 && p[middle + 1] == '9'))
 		return NULL;
-	p = fast_number(p + 1, ret_real);
-	return p && *p == '\n' ? p + 1 : NULL;
+	ret->real = p + middle + 1;
+	ret->real_n = real_n;
+	if (!fast_number(p + middle, n, &ret->ns) || !fast_digits(p + end, real_n))
+		return NULL;
+	return p + end + 1;
+}
+
+#else
+
+static inline const char *fast_mark(const char *p, struct mark *ret)
+{
+	(void)p;
+	(void)ret;
+	return NULL; /* the slow path knows all the rules */
+}
+
+#endif
+
+static int64_t real_of(const struct mark *m)
+{
+	int64_t real = ROI_UNKNOWN;
+	(void)whole_number(&(struct field_text){ m->real, m->real_n }, &real);
+	return real;
+}
+
+static inline int fast_take(struct reader *r, char kind, const struct mark *m)
+{
+	if (kind == 'B')
+		return begin(r, m->ns, r->log->first_begin_real == ROI_UNKNOWN ? real_of(m) : ROI_UNKNOWN);
+	if (r->open)
+		r->late = *m;
+	return end(r, m->ns, LATE);
 }
 
 static int read_lines(struct reader *r)
 {
-	while (r->at < r->end) {
+	int rc = 0;
+	while (r->at < r->end && !rc) {
 		const char *line = r->at;
-		int64_t ns, real;
-		int rc;
+		struct mark m;
 		r->line++;
-		const char *next = r->end - line >= FAST_BYTES ? fast_mark(line, &ns, &real) : NULL;
+		const char *next = r->end - line >= FAST_BYTES ? fast_mark(line, &m) : NULL;
 		if (next) {
 			r->at = next;
-			rc = *line == 'B' ? begin(r, ns, real) : end(r, ns, real);
-		} else {
-			const char *stop = memchr(line, '\n', (size_t)(r->end - line));
-			r->at = stop ? stop + 1 : r->end;
-			rc = stop || !r->log ? line_slow(r, line, stop ? stop : r->end) :
-					       line_cut(r, line, r->end);
+			rc = fast_take(r, *line, &m);
+			continue;
 		}
-		if (rc)
-			return rc;
+		/* The last line of a process always comes by here: it is followed by another header, or
+		 * by less than FAST_BYTES. */
+		if (r->log && r->log->last_end_real == LATE)
+			r->log->last_end_real = real_of(&r->late);
+		const char *stop = memchr(line, '\n', (size_t)(r->end - line));
+		r->at = stop ? stop + 1 : r->end;
+		rc = stop || !r->log ? line_slow(r, line, stop ? stop : r->end) : line_cut(r, line, r->end);
 	}
-	return process_end(r);
+	return rc ? rc : process_end(r);
 }
 
 int hpcperflog_parse(struct roi_logs *logs, const char *file, const void *bytes, size_t n,
@@ -502,7 +569,6 @@ int hpcperflog_parse(struct roi_logs *logs, const char *file, const void *bytes,
 	struct reader r = {
 		.logs = logs,
 		.file = file,
-		.start = bytes,
 		.at = bytes,
 		.end = (const char *)bytes + n,
 		.err = err,
