@@ -303,7 +303,7 @@ static int busy_machine(struct assembly *a)
 		const struct worked *w = &a->all[i];
 		const struct execution *row = &a->rec->body.executions.items[i];
 		double share = row->others_cpu_s / (row->process_wall_s * cpus);
-		if (w->used && row->process_wall_s > 0 && !(worst >= share))
+		if (w->used && known(share) && !(worst >= share))
 			worst = share;
 		/* Later ones find our own load there. */
 		if (i == 0 && row->order <= 1)

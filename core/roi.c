@@ -73,6 +73,10 @@ static uint64_t excluded_within(const struct roi_log *log, size_t *left, int64_t
 static void sum_threads(const struct roi_log *log, struct roi_process *p)
 {
 	size_t left = log->n_excludes;
+	uint64_t excludes = 0;
+	for (size_t i = 0; i < log->n_entries; i++)
+		excludes += log->entries[i].excludes;
+	bool all_kept = excludes <= log->n_excludes;
 	for (size_t i = log->n_entries; i > 0;) {
 		int64_t begin = log->entries[i - 1].begin_ns, end = log->entries[i - 1].end_ns;
 		uint64_t own = 0;
@@ -85,8 +89,8 @@ static void sum_threads(const struct roi_log *log, struct roi_process *p)
 		} while (i > 0 && log->entries[i - 1].end_ns > begin);
 		uint64_t gross = (uint64_t)(end - begin);
 		uint64_t excluded = excluded_within(log, &left, begin, end);
-		if (!log->n_excludes && own) { /* the log kept no intervals: threads may have overlapped */
-			excluded = min_u64(own, gross);
+		if (!all_kept && own) { /* those of two threads may have overlapped */
+			excluded = min_u64(own > excluded ? own : excluded, gross);
 			p->approximate = true;
 		}
 		add_entry(p, gross, excluded);

@@ -158,14 +158,20 @@ static int end(struct reader *r, int64_t ns, int64_t real)
 	return 0;
 }
 
+/* Counters of a log stay numbers that JSON can hold, whatever a broken file says. */
+static uint64_t add_up(uint64_t sum, int64_t more)
+{
+	return sum > (uint64_t)INT64_MAX - (uint64_t)more ? (uint64_t)INT64_MAX : sum + (uint64_t)more;
+}
+
 /* "x total count" follows the E that it belongs to. */
 static int exclude(struct reader *r, int64_t total, int64_t count)
 {
 	struct roi_log *log = r->log;
-	log->marks += 2 * (uint64_t)count;
+	log->marks = add_up(add_up(log->marks, count), count);
 	if (r->open) {
-		r->early_ns += (uint64_t)total;
-		r->early_n += (uint64_t)count;
+		r->early_ns = add_up(r->early_ns, total);
+		r->early_n = add_up(r->early_n, count);
 		return 0;
 	}
 	if (!log->n_entries)
@@ -176,7 +182,7 @@ static int exclude(struct reader *r, int64_t total, int64_t count)
 		return err_set(r->err, -EINVAL, "%s:%zu: more time is excluded than the entry lasts",
 			       r->file, r->line);
 	e->excluded_ns += (uint64_t)total;
-	e->excludes += (uint64_t)count;
+	e->excludes = add_up(e->excludes, count);
 	return 0;
 }
 
@@ -374,7 +380,7 @@ static int take_counter(struct reader *r, const struct field_text *fields, size_
 	int64_t v;
 	int rc = numbers(r, fields, n, 1, &v);
 	if (!rc)
-		*into += (uint64_t)v;
+		*into = add_up(*into, v);
 	return rc;
 }
 
