@@ -47,7 +47,7 @@ struct case_props {
 
 /* Of a platform, from conformance and counts files. */
 struct platform_props {
-	const char *id, *conformance, *product, *driver;
+	const char *id, *conformance, *driver;
 	double memory_bytes, devices;
 };
 

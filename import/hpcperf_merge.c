@@ -111,12 +111,12 @@ static int apply_platform(struct ctx *c, struct draft *d)
 	}
 	if (dash && dot && dot > dash) {
 		struct arena *a = &d->rec.arena;
-		if (!p->vendor)
-			p->vendor = arena_strndup(a, b->platform, (size_t)(dash - b->platform));
+		p->vendor = arena_strndup(a, b->platform, (size_t)(dash - b->platform));
+		p->runtime = arena_strdup(a, dot + 1);
 		if (!p->product)
 			p->product = arena_strndup(a, dash + 1, (size_t)(dot - dash - 1));
-		if (!p->runtime)
-			p->runtime = arena_strdup(a, dot + 1);
+		if (!p->vendor || !p->runtime || !p->product)
+			return import_nomem(c);
 	}
 	for (size_t i = 0; i < c->n_platforms; i++) {
 		const struct platform_props *q = &c->platforms[i];
@@ -162,38 +162,43 @@ static bool rounds_to(double full, double row)
 	return fabs(full - row) <= unit * 0.5000001;
 }
 
-/* Take over what the full record does not have. Answers how many numbers that were. */
-static size_t fill_block(struct draft *d, const struct block *block, void *into, const void *from)
+/* Take over what the full record does not have, and count the numbers among it. */
+static int fill_block(struct draft *d, const struct block *block, void *into, const void *from,
+		      size_t *numbers)
 {
-	size_t numbers = 0;
-	for (size_t i = 0; i < block->count; i++) {
+	int rc = 0;
+	for (size_t i = 0; i < block->count && !rc; i++) {
 		const struct field *f = &block->fields[i];
 		void *to = field_in(f, into);
 		const void *of = field_at(f, from);
 		if (f->type == FIELD_BLOCK) {
-			numbers += fill_block(d, f->block, to, of);
+			rc = fill_block(d, f->block, to, of, numbers);
 			continue;
 		}
 		if (!field_is_null(f, into) || field_is_null(f, from))
 			continue;
 		if (f->type == FIELD_NUM) {
 			*(double *)to = num_at(f, from);
-			numbers++;
+			++*numbers;
 		} else if (f->type == FIELD_TER) {
 			*(signed char *)to = *(const signed char *)of;
 		} else if (f->type == FIELD_TXT && block != &record_block) {
-			*(const char **)to = draft_text(d, txt_at(f, from));
+			char *copy = draft_text(d, txt_at(f, from));
+			*(const char **)to = copy;
+			rc = copy ? 0 : -ENOMEM;
 		}
 	}
-	return numbers;
+	return rc;
 }
 
 static int join(struct ctx *c, struct draft *full, const struct draft *row)
 {
 	struct record_body *a = &full->rec.body;
 	const struct record_body *b = &row->rec.body;
-	size_t numbers = fill_block(full, &record_block, a, b);
-	int rc = 0;
+	size_t numbers = 0;
+	int rc = fill_block(full, &record_block, a, b, &numbers);
+	if (rc)
+		return import_nomem(c);
 	if (numbers &&
 	    record_caveat(&full->rec, "imported_rounded",
 			  "%zu figures that the source's record lacks come from its published table, "
@@ -249,12 +254,13 @@ static bool close_to(double a, double b)
 	return fabs(a - b) <= 1e-9 * fabs(b) + 1e-12;
 }
 
-static void check(struct draft *d, const char *what, double theirs, double ours)
+static int check(struct draft *d, const char *what, double theirs, double ours)
 {
-	if (known(theirs) && known(ours) && !close_to(theirs, ours))
-		(void)record_caveat(&d->rec, "source_disagrees",
-				    "%s is %.15g in the source, but %.15g follows from its own figures, which "
-				    "is what stands here.", what, theirs, ours);
+	if (!known(theirs) || !known(ours) || close_to(theirs, ours))
+		return 0;
+	return record_caveat(&d->rec, "source_disagrees",
+			     "%s is %.15g in the source, but %.15g follows from its own figures, which is "
+			     "what stands here.", what, theirs, ours);
 }
 
 static int derive_statistics(struct ctx *c, struct draft *d)
@@ -268,9 +274,10 @@ static int derive_statistics(struct ctx *c, struct draft *d)
 	if (rc)
 		return err_set(c->err, rc, "%s: statistics of %zu samples: %s", d->file, r->runs_s.n,
 			       strerror(-rc));
-	check(d, "roi.wall_s", r->wall_s, s.median);
-	if (r->runs_s.n > 1)
-		check(d, "roi.stddev_s", r->stddev_s, s.stddev);
+	if (check(d, "roi.wall_s", r->wall_s, s.median))
+		return import_nomem(c);
+	if (r->runs_s.n > 1 && check(d, "roi.stddev_s", r->stddev_s, s.stddev))
+		return import_nomem(c);
 	r->wall_s = num15(s.median);
 	r->min_s = num15(s.min);
 	r->max_s = num15(s.max);
@@ -297,23 +304,26 @@ static int derive_statistics(struct ctx *c, struct draft *d)
 	return 0;
 }
 
-static void derive_device(struct draft *d)
+static int derive_device(struct draft *d)
 {
+	int rc = 0;
 	struct device *v = &d->rec.body.device;
 	struct roi *r = &d->rec.body.roi;
 	if (known(r->profiled_wall_s) && known(r->wall_s) && r->wall_s > 0) {
 		double inflation = num15(r->profiled_wall_s / r->wall_s);
-		check(d, "roi.profiler_inflation", r->profiler_inflation, inflation);
+		rc = check(d, "roi.profiler_inflation", r->profiler_inflation, inflation);
 		r->profiler_inflation = inflation;
 	}
 	double processes = known(v->processes) ? v->processes : r->processes;
 	if (!known(v->busy_s) || !known(processes) || processes <= 0 || !known(r->wall_s) || r->wall_s <= 0)
-		return;
+		return rc;
 	v->processes = processes;
 	double busy = v->busy_s / processes;
 	double frac = num15(busy / r->wall_s), gap = num15(r->wall_s - busy);
-	check(d, "device.busy_frac_of_roi", v->busy_frac_of_roi, frac);
-	check(d, "device.host_gap_s", v->host_gap_s, gap);
+	if (!rc)
+		rc = check(d, "device.busy_frac_of_roi", v->busy_frac_of_roi, frac);
+	if (!rc)
+		rc = check(d, "device.host_gap_s", v->host_gap_s, gap);
 	v->busy_frac_of_roi = frac;
 	v->host_gap_s = gap;
 	v->host_gap_frac_of_roi = num15(gap / r->wall_s);
@@ -321,6 +331,7 @@ static void derive_device(struct draft *d)
 		v->busy_frac_of_profiled_roi = num15(busy / r->profiled_wall_s);
 	if (known(v->op_time_sum_s))
 		v->overlap_s = num15(v->op_time_sum_s - v->busy_s);
+	return rc;
 }
 
 /* The samples as executions, so that a report can list them. */
@@ -370,7 +381,8 @@ int derive_draft(struct ctx *c, struct draft *d)
 	if (d->origin != ORIGIN_RECORD)
 		return 0;
 	int rc = derive_statistics(c, d);
-	derive_device(d);
+	if (!rc && derive_device(d))
+		rc = import_nomem(c);
 	return rc ? rc : derive_executions(c, d);
 }
 

@@ -26,12 +26,11 @@ static int take_platform(struct ctx *c, const char *id, const json_t *json)
 		json_object_get(json_object_get(json, "conformance"), "status"));
 	const json_t *mib = json_object_get(device, "memory_total_mib");
 	const json_t *count = json_object_get(device, "count_visible");
-	if (conformance)
-		p->conformance = arena_strdup(a, conformance);
-	if (json_object_get(device, "product"))
-		p->product = arena_strdup(a, json_string_value(json_object_get(device, "product")));
-	if (json_object_get(device, "driver_version"))
-		p->driver = arena_strdup(a, json_string_value(json_object_get(device, "driver_version")));
+	const char *driver = json_string_value(json_object_get(device, "driver_version"));
+	if (conformance && !(p->conformance = arena_strdup(a, conformance)))
+		return import_nomem(c);
+	if (driver && !(p->driver = arena_strdup(a, driver)))
+		return import_nomem(c);
 	if (json_is_number(mib))
 		p->memory_bytes = num15(json_number_value(mib) * 1048576);
 	if (json_is_number(count))

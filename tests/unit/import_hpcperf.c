@@ -1,4 +1,5 @@
 /* Published results come in with their values, their limits and nothing invented. */
+/* wrap: malloc calloc realloc */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <setjmp.h>
@@ -16,6 +17,7 @@
 #include "lib/file.h"
 #include "lib/num.h"
 #include "schema/codec.h"
+#include "tests/unit/fail_alloc.h"
 
 #define RESULTS "tests/fixtures/import/results"
 #define LOGS "tests/fixtures/import/logs"
@@ -434,6 +436,40 @@ static void our_own_export_comes_back_byte_for_byte(void **state)
 	(void)unlink(path);
 }
 
+/* All of it, or none: an allocation that fails is never a smaller result. */
+static void a_failed_allocation_imports_nothing(void **state)
+{
+	(void)state;
+	const char *paths[] = { RESULTS, LOGS };
+	struct import_options o = { .platform = "acme-x1.rt1.2" };
+	struct imports in;
+	struct err err = { 0 };
+	assert_int_equal(import_hpcperf(&in, paths, 2, &o, &err), 0);
+	char *whole = all_text(&in);
+	imports_done(&in);
+	for (int n = 1; fail_alloc(n); n++) {
+		int rc = import_hpcperf(&in, paths, 2, &o, &err);
+		bool failed = alloc_failed;
+		alloc_left = 0;
+		if (!failed || rc == 0) {
+			char *text = all_text(&in);
+			size_t at = 0;
+			while (text[at] && text[at] == whole[at])
+				at++;
+			if (text[at] || whole[at])
+				fail_msg("allocation %d: ...%.80s", n, text + (at > 40 ? at - 40 : 0));
+			free(text);
+		} else {
+			assert_int_equal(rc, -ENOMEM);
+			assert_int_equal(in.n_records, 0);
+		}
+		if (!rc)
+			imports_done(&in);
+		alloc_failed = failed;
+	}
+	free(whole);
+}
+
 /* ---- the published data, where they are at hand ------------------------------------------------- */
 
 static const char *published(void)
@@ -545,6 +581,7 @@ int main(void)
 		cmocka_unit_test(wrong_input_is_refused_with_its_place),
 		cmocka_unit_test(a_publication_date_can_be_given),
 		cmocka_unit_test(our_own_export_comes_back_byte_for_byte),
+		cmocka_unit_test(a_failed_allocation_imports_nothing),
 		cmocka_unit_test(the_published_totals_hold),
 		cmocka_unit_test(the_published_records_are_derived_again),
 	};
