@@ -39,7 +39,7 @@ CHECK_NEEDS += $(EXAMPLE_PROGRAMS)
 
 $(B)/examples/heat $(B)/examples/triad: $(B)/examples/%: examples/%.c include/roimeter.h $(B)/flags
 	@mkdir -p $(@D)
-	$(EXAMPLE_OMPCC) -std=c11 $(EXAMPLE_FLAGS) $(SANFLAGS) -fopenmp -o $@ $< -lm
+	$(EXAMPLE_OMPCC) -std=c11 $(EXAMPLE_FLAGS) -fopenmp -o $@ $< -lm
 
 $(B)/examples/heat_mpi: examples/heat_mpi.c include/roimeter.h $(B)/flags
 	@mkdir -p $(@D)
@@ -47,4 +47,8 @@ $(B)/examples/heat_mpi: examples/heat_mpi.c include/roimeter.h $(B)/flags
 
 $(B)/examples/melt: examples/melt.cc include/roimeter.h $(B)/flags
 	@mkdir -p $(@D)
-	$(CXX) -std=c++17 $(EXAMPLE_FLAGS) $(SANFLAGS) -o $@ $<
+	$(CXX) -std=c++17 $(EXAMPLE_FLAGS) -o $@ $<
+
+$(B)/examples/cg: examples/cg.f90 $(B)/libroimeter_f.a
+	@mkdir -p $(@D)
+	$(FC) -std=f2008 $(OPT) -Wall -Wextra -I$(B)/fortran -J$(@D) -o $@ $^
