@@ -3,6 +3,7 @@
 #include "schema/marklog.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -84,6 +85,23 @@ static void say_lines(struct sentences *s, char *text)
 			say(s, arena_printf(s->arena, "marks are missing: %s", line));
 }
 
+static void say_links(struct sentences *s, const char *folder)
+{
+	DIR *all = opendir(folder);
+	if (!all)
+		return; /* then the other files were not there either */
+	const struct dirent *e;
+	while (!s->failed && (e = readdir(all))) {
+		char target[512];
+		if (strncmp(e->d_name, MARKLOG_LOSS_LINK, strlen(MARKLOG_LOSS_LINK)) != 0)
+			continue;
+		ssize_t n = readlinkat(dirfd(all), e->d_name, target, sizeof target);
+		if (n > 0 && s->to->n < SENTENCES_MAX)
+			say(s, arena_printf(s->arena, "marks are missing: %.*s", (int)n, target));
+	}
+	(void)closedir(all);
+}
+
 /* -ENOENT is no failure: then nobody said anything. */
 static int slurp(struct buf *b, const char *folder, const char *name, struct err *err)
 {
@@ -115,6 +133,8 @@ int marklog_losses_read(const char *folder, struct arena *a, struct txts *ret_se
 	}
 	if (!rc && lines.len)
 		say_lines(&s, lines.data);
+	if (!rc)
+		say_links(&s, folder);
 	if (!rc && s.failed)
 		rc = err_set(err, -ENOMEM, "%s: out of memory", folder);
 	buf_done(&losses);
