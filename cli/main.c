@@ -1,4 +1,5 @@
 /* roimeter: the command a person or a CI job uses. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,6 +36,15 @@ static void usage(FILE *out)
 			   "3 daemon or agent not reachable, 4 nothing can be said.\n");
 }
 
+/* An answer that did not reach its reader is no good answer. */
+static int printed(int code)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	(void)fprintf(stderr, "roimeter: write to standard output: %s\n", strerror(errno));
+	return code == EXIT_GOOD ? EXIT_WRONG : code;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
@@ -48,7 +58,7 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; name && i < N_COMMANDS; i++)
 		if (strcmp(name, commands[i].name) == 0)
-			return commands[i].main(argc - 1, argv + 1);
+			return printed(commands[i].main(argc - 1, argv + 1));
 	if (name)
 		(void)fprintf(stderr, "roimeter: there is no command \"%s\"\n\n", name);
 	usage(stderr);

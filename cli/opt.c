@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/version.h"
+
 #define OPTS_MAX 48
 #define OPT_CODE 1000 /* past every character */
 
@@ -32,6 +34,7 @@ static void print_help(const struct opt_table *t)
 		(void)printf("  %-22s %s\n", left, t->opts[i].help);
 	}
 	(void)printf("  %-22s %s\n", "--help", "this page");
+	(void)printf("  %-22s %s\n", "--version", "name and version");
 	if (t->epilog)
 		(void)printf("\n%s\n", t->epilog);
 }
@@ -97,12 +100,13 @@ static int take(const struct opt *o, char *arg, struct err *err)
 
 int opt_parse(const struct opt_table *t, int argc, char **argv, int *ret_first, struct err *err)
 {
-	struct option longs[OPTS_MAX + 2] = { 0 };
+	struct option longs[OPTS_MAX + 3] = { 0 };
 	for (size_t i = 0; i < t->n && i < OPTS_MAX; i++)
 		longs[i] = (struct option){ t->opts[i].name,
 					    t->opts[i].type == OPT_FLAG ? no_argument : required_argument,
 					    NULL, OPT_CODE + (int)i };
 	longs[t->n] = (struct option){ "help", no_argument, NULL, 'h' };
+	longs[t->n + 1] = (struct option){ "version", no_argument, NULL, 'v' };
 
 	opterr = 0;
 	optind = 0; /* glibc: start anew */
@@ -113,6 +117,10 @@ int opt_parse(const struct opt_table *t, int argc, char **argv, int *ret_first, 
 			break;
 		if (c == 'h') {
 			print_help(t);
+			return 1;
+		}
+		if (c == 'v') {
+			(void)printf("%s " ROIMETER_VERSION_TEXT "\n", t->command);
 			return 1;
 		}
 		if (c == ':')
