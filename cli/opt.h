@@ -49,7 +49,7 @@ struct opt_table {
 };
 
 /* Fills the options and leaves in argv[*ret_first...] what is not an option. Everything after
- * "--" stays. Returns 0 to go on; 1 when --help was printed (exit with 0); -EINVAL. */
+ * "--" stays. Returns 0 to go on; 1 when --help or --version was printed (exit with 0); -EINVAL. */
 int opt_parse(const struct opt_table *t, int argc, char **argv, int *ret_first, struct err *err);
 void opt_done(const struct opt_table *t);
 
