@@ -21,7 +21,7 @@ static void put_text(struct buf *b, const char *text)
 			buf_puts(b, "&lt;");
 		else if (*p == '&')
 			buf_puts(b, "&amp;");
-		else if (strchr("\\`*_{}[]()#+!|~>$", *p))
+		else if (strchr("\\`*_[]|~$", *p))
 			buf_printf(b, "\\%c", *p);
 		else
 			buf_put(b, p, 1);
@@ -85,10 +85,8 @@ static void put_seconds(struct buf *b, const char *before, double s, const char 
 
 static void put_list_of_seconds(struct buf *b, const json_t *list)
 {
-	size_t i;
-	json_t *value;
-	json_array_foreach((json_t *)list, i, value)
-		put_seconds(b, i ? ", " : "", json_number_value(value), "");
+	for (size_t i = 0; i < json_array_size(list); i++)
+		put_seconds(b, i ? ", " : "", json_number_value(json_array_get(list, i)), "");
 }
 
 /* ---- grid
@@ -122,32 +120,37 @@ static void put_cell(struct buf *b, const json_t *data, const json_t *cell)
 	buf_puts(b, " |");
 }
 
+static void put_row(struct buf *b, const json_t *data, const json_t *app, const json_t *item)
+{
+	const json_t *cells = json_object_get(item, "cells");
+	buf_puts(b, "| ");
+	put_text(b, text_of(app, "name"));
+	buf_puts(b, " | ");
+	put_text(b, text_of(item, "name"));
+	buf_puts(b, " |");
+	for (size_t i = 0; i < json_array_size(cells); i++)
+		put_cell(b, data, json_array_get(cells, i));
+	buf_puts(b, "\n");
+}
+
 static void put_grid(struct buf *b, const json_t *data, const json_t *suite)
 {
 	const json_t *platforms = json_object_get(data, "platforms");
-	size_t i, j, k;
-	json_t *platform, *app, *item, *cell;
+	const json_t *apps = json_object_get(suite, "apps");
 	buf_puts(b, "| application | input |");
-	json_array_foreach((json_t *)platforms, i, platform)
-	{
+	for (size_t i = 0; i < json_array_size(platforms); i++) {
 		buf_puts(b, " ");
-		put_text(b, text_of(platform, "id"));
+		put_text(b, text_of(json_array_get(platforms, i), "id"));
 		buf_puts(b, " |");
 	}
 	buf_puts(b, "\n|---|---|");
-	for (i = 0; i < json_array_size(platforms); i++)
+	for (size_t i = 0; i < json_array_size(platforms); i++)
 		buf_puts(b, "---:|");
 	buf_puts(b, "\n");
-	json_array_foreach(json_object_get(suite, "apps"), i, app)
-		json_array_foreach(json_object_get(app, "cases"), j, item)
-	{
-		buf_puts(b, "| ");
-		put_text(b, text_of(app, "name"));
-		buf_puts(b, " | ");
-		put_text(b, text_of(item, "name"));
-		buf_puts(b, " |");
-		json_array_foreach(json_object_get(item, "cells"), k, cell) put_cell(b, data, cell);
-		buf_puts(b, "\n");
+	for (size_t i = 0; i < json_array_size(apps); i++) {
+		const json_t *app = json_array_get(apps, i), *cases = json_object_get(app, "cases");
+		for (size_t j = 0; j < json_array_size(cases); j++)
+			put_row(b, data, app, json_array_get(cases, j));
 	}
 	buf_puts(b, "\n");
 }
@@ -226,11 +229,10 @@ static void put_numbers(struct buf *b, const json_t *rec)
 /* A value of a table (report/shrink.h). */
 static const json_t *table_at(const json_t *table, const json_t *row, const char *name)
 {
-	size_t i;
-	json_t *column;
-	json_array_foreach(json_object_get(table, "columns"), i,
-			   column) if (strcmp(json_string_value(column), name) ==
-				       0) return json_array_get(row, i);
+	const json_t *columns = json_object_get(table, "columns");
+	for (size_t i = 0; i < json_array_size(columns); i++)
+		if (strcmp(json_string_value(json_array_get(columns, i)), name) == 0)
+			return json_array_get(row, i);
 	return json_object_get(json_object_get(table, "same"), name);
 }
 
@@ -242,14 +244,12 @@ static double number_or_nan(const json_t *value)
 static void put_ops(struct buf *b, const json_t *rec)
 {
 	char text[FORMAT_BYTES];
-	const json_t *ops = json_object_get(rec, "ops");
-	size_t i;
-	json_t *row;
-	if (json_array_size(json_object_get(ops, "rows")) == 0)
+	const json_t *ops = json_object_get(rec, "ops"), *rows = json_object_get(ops, "rows");
+	if (json_array_size(rows) == 0)
 		return;
 	buf_puts(b, "\n| operation | total | share |\n|---|---:|---:|\n");
-	json_array_foreach(json_object_get(ops, "rows"), i, row)
-	{
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
 		const char *name = json_string_value(table_at(ops, row, "name"));
 		buf_puts(b, "| ");
 		put_code(b, name && *name ? name : "null");
@@ -259,33 +259,37 @@ static void put_ops(struct buf *b, const json_t *rec)
 	}
 }
 
-static void put_words(struct buf *b, const json_t *data, const json_t *rec)
+static void put_command(struct buf *b, const json_t *inputs)
 {
-	const json_t *argv = json_object_get(json_object_get(rec, "inputs"), "argv");
-	const json_t *env = json_object_get(json_object_get(rec, "inputs"), "env");
+	const json_t *argv = json_object_get(inputs, "argv"), *env = json_object_get(inputs, "env");
 	struct buf line = { 0 };
-	size_t i;
-	json_t *value;
-	json_array_foreach((json_t *)env, i, value)
-		buf_printf(&line, "%s ", json_string_value(value));
-	json_array_foreach((json_t *)argv, i, value)
-		buf_printf(&line, "%s%s", i ? " " : "", json_string_value(value));
+	for (size_t i = 0; i < json_array_size(env); i++)
+		buf_printf(&line, "%s ", json_string_value(json_array_get(env, i)));
+	for (size_t i = 0; i < json_array_size(argv); i++)
+		buf_printf(&line, "%s%s", i ? " " : "", json_string_value(json_array_get(argv, i)));
 	buf_puts(b, "- Command: ");
 	if (line.len)
 		put_code(b, line.data);
 	else
 		buf_puts(b, "null");
-	buf_puts(b, "\n- Run ");
-	put_code(b, text_of(rec, "run_id") ? text_of(rec, "run_id") : "");
-	buf_printf(b, " (%s)\n", text_of(rec, "kind") ? text_of(rec, "kind") : "null");
+	buf_puts(b, "\n");
 	b->failed |= line.failed;
 	buf_done(&line);
-	json_array_foreach((json_t *)block_of(data, rec, "caveats"), i, value)
-	{
+}
+
+static void put_words(struct buf *b, const json_t *data, const json_t *rec)
+{
+	const json_t *caveats = block_of(data, rec, "caveats");
+	put_command(b, json_object_get(rec, "inputs"));
+	buf_puts(b, "- Run ");
+	put_code(b, text_of(rec, "run_id") ? text_of(rec, "run_id") : "");
+	buf_printf(b, " (%s)\n", text_of(rec, "kind") ? text_of(rec, "kind") : "null");
+	for (size_t i = 0; i < json_array_size(caveats); i++) {
+		const json_t *caveat = json_array_get(caveats, i);
 		buf_puts(b, "- Caveat ");
-		put_code(b, text_of(value, "code") ? text_of(value, "code") : "");
+		put_code(b, text_of(caveat, "code") ? text_of(caveat, "code") : "");
 		buf_puts(b, ": ");
-		put_text(b, text_of(value, "text"));
+		put_text(b, text_of(caveat, "text"));
 		buf_puts(b, "\n");
 	}
 }
@@ -325,30 +329,38 @@ static void put_measurement(struct buf *b, const json_t *data, const json_t *cel
 	buf_puts(b, "\n");
 }
 
+static void put_app(struct buf *b, const json_t *data, const json_t *app)
+{
+	const json_t *cases = json_object_get(app, "cases");
+	for (size_t i = 0; i < json_array_size(cases); i++) {
+		const json_t *cells = json_object_get(json_array_get(cases, i), "cells");
+		for (size_t j = 0; j < json_array_size(cells); j++)
+			if (json_is_object(json_array_get(cells, j)))
+				put_measurement(b, data, json_array_get(cells, j));
+	}
+}
+
 static void put_suite(struct buf *b, const json_t *data, const json_t *suite)
 {
-	size_t i, j, k;
-	json_t *app, *item, *cell;
+	const json_t *apps = json_object_get(suite, "apps");
 	buf_puts(b, "## ");
 	put_text(b, text_of(suite, "name"));
 	buf_puts(b, "\n\n");
 	put_grid(b, data, suite);
-	json_array_foreach(json_object_get(suite, "apps"), i, app)
-		json_array_foreach(json_object_get(app, "cases"), j, item) json_array_foreach(
-			json_object_get(item, "cells"), k, cell) if (json_is_object(cell))
-			put_measurement(b, data, cell);
+	for (size_t i = 0; i < json_array_size(apps); i++)
+		put_app(b, data, json_array_get(apps, i));
 }
 
 int report_markdown(struct buf *out, const json_t *data, const char *hash)
 {
-	size_t i;
-	json_t *suite;
+	const json_t *suites = json_object_get(data, "suites");
 	buf_puts(out, "# ");
 	put_text(out, text_of(data, "title"));
 	buf_puts(out,
 		 "\n\nMedian of the region of interest over the clean executions, and their range "
 		 "as a share of it. null: never measured, or not known; it is never 0.\n\n");
-	json_array_foreach(json_object_get(data, "suites"), i, suite) put_suite(out, data, suite);
+	for (size_t i = 0; i < json_array_size(suites); i++)
+		put_suite(out, data, json_array_get(suites, i));
 	buf_printf(out, "---\n%s, report@%s\n", text_of(data, "tool"), hash);
 	return out->failed ? -ENOMEM : 0;
 }

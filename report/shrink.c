@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/buf.h"
 #include "schema/codec.h"
@@ -16,7 +17,7 @@ static json_t *object_without_nulls(const json_t *object)
 {
 	json_t *out = json_object(), *value;
 	const char *key;
-	json_object_foreach((json_t *)object, key, value)
+	json_object_foreach((json_t *)(uintptr_t)object, key, value)
 	{
 		if (json_is_null(value))
 			continue;
@@ -38,84 +39,81 @@ json_t *shrink_nulls(const json_t *value)
 	if (json_is_object(value))
 		return object_without_nulls(value);
 	if (!json_is_array(value))
-		return json_incref((json_t *)value);
+		return json_incref((json_t *)(uintptr_t)value);
 	json_t *out = json_array();
-	size_t i;
-	json_t *item;
-	json_array_foreach((json_t *)value, i,
-			   item) if (json_array_append_new(out, shrink_nulls(item)))
-	{
-		json_decref(out);
-		return NULL;
-	}
+	for (size_t i = 0; i < json_array_size(value); i++)
+		if (json_array_append_new(out, shrink_nulls(json_array_get(value, i)))) {
+			json_decref(out);
+			return NULL;
+		}
 	return out;
 }
 
 /* Has every row this value under this key? */
 static bool is_same(const json_t *rows, const char *key, const json_t *value)
 {
-	size_t i;
-	json_t *row;
-	json_array_foreach((json_t *)rows, i,
-			   row) if (!json_equal(json_object_get(row, key), value)) return false;
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		if (!json_equal(json_object_get(json_array_get(rows, i), key), value))
+			return false;
 	return json_array_size(rows) > 1;
 }
 
-/* Names in order of their first row: those with one value go to same, the others to columns.
- * seen is the set of them. */
-static int collect_columns(json_t *columns, json_t *same, json_t *seen, const json_t *rows)
+/* A table in the making. seen is the set of names met so far. */
+struct table {
+	json_t *columns, *same, *seen, *lines;
+};
+
+/* The names of one row: those with one value in all rows go to same, the others to columns. */
+static int add_columns(struct table *t, const json_t *rows, json_t *row)
 {
-	size_t i;
-	json_t *row, *value;
 	const char *key;
-	json_array_foreach((json_t *)rows, i, row) json_object_foreach(row, key, value)
+	json_t *value;
+	json_object_foreach(row, key, value)
 	{
-		if (json_object_get(seen, key))
+		if (json_object_get(t->seen, key))
 			continue;
 		int rc = is_same(rows, key, value)
-				 ? json_object_set(same, key, value)
-				 : json_array_append_new(columns, json_string(key));
-		if (rc || json_object_set_new(seen, key, json_true()))
+				 ? json_object_set(t->same, key, value)
+				 : json_array_append_new(t->columns, json_string(key));
+		if (rc || json_object_set_new(t->seen, key, json_true()))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static json_t *cells_of(const json_t *row, const json_t *columns)
+static int add_line(struct table *t, const json_t *row)
 {
-	json_t *cells = json_array(), *name;
-	size_t i;
-	json_array_foreach((json_t *)columns, i, name)
-	{
-		json_t *value = json_object_get(row, json_string_value(name));
-		if (json_array_append_new(cells, value ? json_incref(value) : json_null())) {
-			json_decref(cells);
-			return NULL;
-		}
+	json_t *cells = json_array();
+	int rc = json_array_append(t->lines, cells);
+	for (size_t i = 0; !rc && i < json_array_size(t->columns); i++) {
+		const char *name = json_string_value(json_array_get(t->columns, i));
+		json_t *value = json_object_get(row, name);
+		rc = json_array_append_new(cells, value ? json_incref(value) : json_null());
 	}
-	return cells;
+	json_decref(cells);
+	return rc ? -ENOMEM : 0;
 }
 
 json_t *shrink_table(const json_t *rows)
 {
-	json_t *columns = json_array(), *same = json_object(), *seen = json_object();
-	json_t *lines = json_array(), *out = json_object(), *row;
-	bool bad = !columns || !same || !seen || !lines || !out ||
-		   collect_columns(columns, same, seen, rows);
-	size_t i;
-	json_array_foreach((json_t *)rows, i,
-			   row) if (!bad && json_array_append_new(lines, cells_of(row, columns)))
-		bad = true;
-	if (!bad && json_object_size(same))
-		bad = json_object_set(out, "same", same);
-	if (!bad)
-		bad = json_object_set(out, "columns", columns) ||
-		      json_object_set(out, "rows", lines);
-	json_decref(columns);
-	json_decref(same);
-	json_decref(seen);
-	json_decref(lines);
-	if (!bad)
+	struct table t = { json_array(), json_object(), json_object(), json_array() };
+	json_t *out = json_object();
+	size_t n = json_array_size(rows);
+	int rc = t.columns && t.same && t.seen && t.lines && out ? 0 : -ENOMEM;
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = add_columns(&t, rows, json_array_get(rows, i));
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = add_line(&t, json_array_get(rows, i));
+	if (!rc && json_object_size(t.same))
+		rc = json_object_set(out, "same", t.same);
+	if (!rc)
+		rc = json_object_set(out, "columns", t.columns) ||
+		     json_object_set(out, "rows", t.lines);
+	json_decref(t.columns);
+	json_decref(t.same);
+	json_decref(t.seen);
+	json_decref(t.lines);
+	if (!rc)
 		return out;
 	json_decref(out);
 	return NULL;
