@@ -49,15 +49,38 @@ static int put_number(json_t *object, const char *key, double x)
 /* ---- records -----------------------------------------------------------------------------------
  */
 
+/* Jobs of many processes fill most of a record: only those of the first sample are kept then. */
+static int cut_ranks(json_t *rec, const struct record *full)
+{
+	json_t *ranks = json_object_get(rec, "ranks");
+	size_t n = json_array_size(ranks);
+	const char *keep = NULL;
+	for (size_t i = 0; i < full->body.executions.n && !keep; i++)
+		if (full->body.executions.items[i].used == YES)
+			keep = full->body.executions.items[i].name;
+	if (n <= REPORT_RANKS_MAX || !keep)
+		return 0;
+	json_t *kept = json_array();
+	for (size_t i = 0; i < n; i++) {
+		json_t *row = json_array_get(ranks, i);
+		const char *name = json_string_value(json_object_get(row, "execution"));
+		if (name && strcmp(name, keep) == 0 && json_array_append(kept, row))
+			return -ENOMEM;
+	}
+	return put(rec, "ranks_count", json_integer((json_int_t)n)) || put(rec, "ranks", kept)
+		       ? -ENOMEM
+		       : 0;
+}
+
 json_t *report_record(const struct record *rec)
 {
 	json_t *full = record_to_json(rec), *small = full ? shrink_nulls(full) : NULL;
 	json_decref(full);
 	json_t *ops = json_object_get(small, "ops");
 	size_t n = json_array_size(ops);
-	if (!ops)
-		return small;
-	int rc = put(small, "ops_count", json_integer((json_int_t)n));
+	int rc = small ? cut_ranks(small, rec) : 0;
+	if (!rc && ops)
+		rc = put(small, "ops_count", json_integer((json_int_t)n));
 	while (!rc && n > REPORT_OPS_MAX)
 		rc = json_array_remove(ops, --n);
 	if (!rc)

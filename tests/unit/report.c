@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "lib/file.h"
+#include "lib/num.h"
 #include "report/data.h"
 #include "report/format.h"
 #include "report/page.h"
@@ -380,6 +381,35 @@ static void a_record_keeps_its_fifteen_largest_operations(void **state)
 	record_done(&rec);
 }
 
+static void a_job_of_many_processes_keeps_those_of_one_execution(void **state)
+{
+	(void)state;
+	static struct rank ranks[1200];
+	struct execution executions[3];
+	struct record rec;
+	record_init(&rec);
+	for (size_t i = 0; i < 3; i++) {
+		block_clear(&execution_block, &executions[i]);
+		executions[i].name = i == 0 ? "warmup.0" : i == 1 ? "clean.0" : "clean.1";
+		executions[i].used = i == 0 ? NO : YES;
+	}
+	for (size_t i = 0; i < 1200; i++) {
+		block_clear(&rank_block, &ranks[i]);
+		ranks[i].execution = executions[i / 400].name;
+		ranks[i].roi_s = (double)i;
+	}
+	rec.body.executions.items = executions;
+	rec.body.executions.n = 3;
+	rec.body.ranks.items = ranks;
+	rec.body.ranks.n = 1200;
+	json_t *json = report_record(&rec);
+	assert_int_equal(json_array_size(json_object_get(json, "ranks")), 400);
+	assert_true(format_number(json_array_get(json_object_get(json, "ranks"), 0), "roi_s") == 400);
+	assert_true(format_number(json, "ranks_count") == 1200);
+	json_decref(json);
+	record_done(&rec);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -393,6 +423,7 @@ int main(void)
 		cmocka_unit_test(names_stay_text_in_markdown),
 		cmocka_unit_test(data_cannot_end_their_element_in_the_page),
 		cmocka_unit_test(a_record_keeps_its_fifteen_largest_operations),
+		cmocka_unit_test(a_job_of_many_processes_keeps_those_of_one_execution),
 		cmocka_unit_test(grid_has_the_latest_result_and_what_came_after),
 		cmocka_unit_test(same_records_give_the_same_bytes),
 		cmocka_unit_test(a_suite_that_is_not_there_is_named),

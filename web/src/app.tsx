@@ -2,9 +2,9 @@
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { load, platform_info, report } from "./data";
-import { Detail, PLATFORM_FACTS, said } from "./detail";
+import { Detail, PLATFORM_FACTS, said, save } from "./detail";
 import * as f from "./format";
-import { activate_from_route, columns, counts, focus_grid, Grid, lines, short_name, step_case, suite } from "./grid";
+import { activate_from_route, columns, counts, focus_grid, Grid, grid_csv, lines, short_name, step_case, tab } from "./grid";
 import { Null } from "./history";
 import { Mark } from "./icons";
 import { adjust, go, href, route } from "./route";
@@ -27,7 +27,7 @@ function Top() {
 	const c = counts();
 	return (
 		<header class="top">
-			<h1><a href={href({ suite: suite.value?.name ?? "", app: "", case: "", platform: "", run: "" })}>{report.title}</a></h1>
+			<h1><a href={href({ suite: tab.value, app: "", case: "", platform: "", run: "" })}>{report.title}</a></h1>
 			<p class="counts">
 				<span><b>{f.count(c.apps)}</b> {c.apps === 1 ? "application" : "applications"}</span>
 				<span><b>{f.count(c.inputs)}</b> {c.inputs === 1 ? "input" : "inputs"}</span>
@@ -57,7 +57,7 @@ function Tools() {
 		<div class="tools">
 			{report.suites.length > 1 ? (
 				<nav class="tabs" aria-label="Suites">
-					{report.suites.map((s) => <a key={s.name} href={href({ suite: s.name, app: "", case: "", platform: "", run: "" })} aria-current={s === suite.value ? "page" : undefined}>{s.name}</a>)}
+					{["", ...report.suites.map((s) => s.name)].map((name) => <a key={name} href={href({ suite: name, app: "", case: "", platform: "", run: "" })} aria-current={name === tab.value ? "page" : undefined}>{name || "all"}</a>)}
 				</nav>
 			) : null}
 			<label class="filter">
@@ -101,7 +101,7 @@ function Legend() {
 				<li><Mark name="failed" /> a later run failed</li>
 				{route.value.rel ? <li><span class="ratio-key faster" /> less time <span class="ratio-key slower" /> more time than {short_name(route.value.rel).product}</li> : null}
 			</ul>
-			<p class="cite"><a href={href({ suite: "@platforms", app: "", case: "", platform: "" })}>Platforms</a> · {report.tool}{hash ? <> · <span title="hash of the data: the same records give the same report">report@<code>{hash.slice(0, 12)}</code></span></> : null}</p>
+			<p class="cite"><a href={href({ suite: "@platforms", app: "", case: "", platform: "" })}>Platforms</a> · {report.tool}{hash ? <> · <span title="hash of the data: the same records give the same report">report@<code>{hash.slice(0, 12)}</code></span></> : null} <button type="button" onClick={() => save("grid.csv", grid_csv(), "text/csv")} title="the grid as it is filtered now: medians in seconds, null is an empty cell">CSV</button></p>
 		</footer>
 	);
 }
@@ -112,7 +112,7 @@ function Platforms() {
 	const rows = PLATFORM_FACTS.filter(([, field]) => all.some((p) => platform_info(p)[field] != null));
 	return (
 		<main class="detail" id="main" tabIndex={-1}>
-			<div class="where"><nav aria-label="Where this is"><a href={href({ suite: report.suites[0]?.name ?? "", app: "", case: "", platform: "" })}>← grid</a></nav></div>
+			<div class="where"><nav aria-label="Where this is"><a href={href({ suite: tab.value, app: "", case: "", platform: "" })}>← {tab.value || "grid"}</a></nav></div>
 			<h2>Platforms</h2>
 			<div class="scroll" tabIndex={0} role="region" aria-label="Facts of the platforms">
 				<table class="data platforms-table">
@@ -157,7 +157,7 @@ function App() {
 			if (typing || e.ctrlKey || e.metaKey || e.altKey)
 				return;
 			if (e.key === "Escape" && (at.app || at.suite === "@platforms"))
-				go({ suite: at.suite === "@platforms" ? "" : at.suite, app: "", case: "", platform: "", run: "" });
+				go({ suite: tab.value, app: "", case: "", platform: "", run: "" });
 			else if (at.app && (e.key === "[" || e.key === "]"))
 				step_case(e.key === "]" ? 1 : -1);
 		};

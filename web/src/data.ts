@@ -20,7 +20,6 @@ export interface Cell {
 	record: number | null;
 	last_record: number | null;
 	history: Table;
-	history_left?: number;
 }
 
 export interface Case { name: string; title?: string; declared: boolean; cells: (Cell | null)[] }

@@ -67,6 +67,7 @@ export function RanksCard({ rec }: { rec: Rec }) {
 					</tbody>
 				</table>
 			</div>
+			{rec.ranks_count ? <p class="note">The processes of {state.execution} are in this report; the record has {f.count(rec.ranks_count)} rows.</p> : null}
 			{shown.length < ranks.length ? <p class="buttons"><button type="button" onClick={() => { chosen.value = { ...state, all: true }; }}>Show all {ranks.length}</button></p> : null}
 		</section>
 	);

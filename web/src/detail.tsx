@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { type Case, type Cell, find_case, type Rec, record_at, report, type Row, why_null } from "./data";
 import { DeviceCard, GapCard, OpsCard, PhasesCard, RanksCard, StepsCard } from "./detail-parts";
 import * as f from "./format";
-import { columns, short_name, step_case, suite } from "./grid";
+import { columns, short_name, step_case, tab } from "./grid";
 import { History, Null } from "./history";
 import { href, route } from "./route";
 import { ExecutionStrip, ProcessBar } from "./strip";
@@ -32,9 +32,9 @@ export function copy(text: string, what: string): void {
 		by_hand();
 }
 
-function save(name: string, text: string): void {
+export function save(name: string, text: string, type = "application/json"): void {
 	const link = document.createElement("a");
-	link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+	link.href = URL.createObjectURL(new Blob([text], { type }));
 	link.download = name;
 	link.click();
 	setTimeout(() => URL.revokeObjectURL(link.href), 1000);
@@ -325,7 +325,7 @@ function Measurement({ cell }: { cell: Cell }) {
 				<Command rec={rec} />
 			</div>
 			<div class="columns">
-				<section class="card" id="machine"><h3>Machine meanwhile</h3><Facts rec={rec} block="context" facts={MACHINE} always={["load1", "others_cpu_s"]} /><Facts rec={rec} block="placement" facts={PLACEMENT} quiet /></section>
+				{rec.kind === "measured" || Object.keys(rec.context).length ? <section class="card" id="machine"><h3>Machine meanwhile</h3><Facts rec={rec} block="context" facts={MACHINE} always={rec.kind === "measured" ? ["load1", "others_cpu_s"] : []} /><Facts rec={rec} block="placement" facts={PLACEMENT} quiet /></section> : null}
 				<section class="card" id="how"><h3>How it was measured</h3><Facts rec={rec} block="measurement" facts={HOW} /></section>
 				<section class="card" id="platform"><h3>Platform</h3><Facts rec={rec} block="platform_info" facts={PLATFORM} /></section>
 				<section class="card" id="provenance"><h3>Provenance</h3><Facts rec={rec} block="provenance" facts={PROVENANCE} /></section>
@@ -345,14 +345,14 @@ export function Detail() {
 		<main class="detail" id="main" tabIndex={-1} aria-label={`${r.app} ${r.case} on ${r.platform}`}>
 			<div class="where">
 				<nav aria-label="Where this is">
-					<a href={href({ app: "", case: "", platform: "", run: "" })} title="Esc">← {suite.value?.name ?? "grid"}</a>
+					<a href={href({ suite: tab.value, app: "", case: "", platform: "", run: "" })} title="Esc">← {tab.value || "all"}</a>
 				</nav>
 				<span class="steps">
 					<button type="button" onClick={() => step_case(-1)} title="the input before ([)" aria-label="the input before">‹</button>
 					<button type="button" onClick={() => step_case(1)} title="the next input (])" aria-label="the next input">›</button>
 				</span>
 			</div>
-			<h2><span class="app">{r.app}</span> <span class="case">{r.case}</span>{item?.title ? <small>{item.title}</small> : null}</h2>
+			<h2>{report.suites.length > 1 ? <span class="suite">{r.suite}</span> : null}<span class="app">{r.app}</span> <span class="case">{r.case}</span>{item?.title ? <small>{item.title}</small> : null}</h2>
 			{item ? <PlatformTabs item={item} /> : null}
 			{!item ? <p class="empty">There is no input “{r.app}/{r.case}” in this report.</p>
 				: at < 0 ? <p class="empty">There is no platform “{r.platform}” in this report.</p>

@@ -1,6 +1,6 @@
 // Applications and inputs down, platforms across. A real table, of which only the rows in sight
 // exist once there are many: 1,000 inputs by 10 platforms open at once and scroll freely.
-import { computed, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { memo } from "preact/compat";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { type Case, type Cell, type Platform, type Suite, platform_info, report, roi_at } from "./data";
@@ -13,39 +13,52 @@ const ROW_PX = 34;
 const ALL_ROWS = 250; // up to here every row exists, and the browser's own search finds it
 const BEYOND = 12;    // rows kept above and below what is in sight
 
-interface AppLine { kind: "app"; app: string; shown: number; measured: number; possible: number }
-interface CaseLine { kind: "case"; app: string; item: Case; index: number }
+interface AppLine { kind: "app"; suite: string; app: string; shown: number; measured: number; possible: number }
+interface CaseLine { kind: "case"; suite: string; app: string; item: Case; index: number }
 type Line = AppLine | CaseLine;
 
-export const suite = computed<Suite | undefined>(() =>
-	report.suites.find((s) => s.name === route.value.suite) ?? report.suites[0]);
+// The suite whose grid is shown, or was before a measurement was opened; "" is all of them.
+const before = signal<string | null>(null);
+export const tab = computed<string>(() => {
+	const r = route.value;
+	const name = r.app && before.value !== null ? before.value : r.suite;
+	return report.suites.some((s) => s.name === name) ? name : "";
+});
+effect(() => {
+	const r = route.value;
+	if (!r.app && r.suite !== "@platforms")
+		before.value = r.suite;
+});
 
-// The platforms that this suite was ever run on; all of them if none.
+const suites = computed<Suite[]>(() => report.suites.filter((s) => tab.value === "" || s.name === tab.value));
+
+// Every platform, those that the shown suites ran on first.
 export const columns = computed<[Platform, number][]>(() => {
 	const all = report.platforms.map((p, i) => [p, i] as [Platform, number]);
-	const used = all.filter(([, i]) => suite.value?.apps.some((a) => a.cases.some((c) => c.cells[i])));
-	return used.length ? used : all;
+	const is_used = ([, i]: [Platform, number]) => suites.value.some((s) => s.apps.some((a) => a.cases.some((c) => c.cells[i])));
+	return [...all.filter(is_used), ...all.filter((p) => !is_used(p))];
 });
 
 export const lines = computed<Line[]>(() => {
 	const words = route.value.filter.toLowerCase().split(/\s+/).filter(Boolean);
 	const out: Line[] = [];
 	let index = 0;
-	for (const app of suite.value?.apps ?? []) {
-		const cases = app.cases.filter((c) => {
-			const text = `${app.name}/${c.name} ${c.title ?? ""}`.toLowerCase();
-			return words.every((w) => text.includes(w));
-		});
-		if (!cases.length)
-			continue;
-		let measured = 0;
-		for (const c of cases)
-			for (const [, i] of columns.value)
-				measured += c.cells[i]?.ok ? 1 : 0;
-		out.push({ kind: "app", app: app.name, shown: cases.length, measured, possible: cases.length * columns.value.length });
-		for (const item of cases)
-			out.push({ kind: "case", app: app.name, item, index: index++ });
-	}
+	for (const s of suites.value)
+		for (const app of s.apps) {
+			const cases = app.cases.filter((c) => {
+				const text = `${s.name}/${app.name}/${c.name} ${c.title ?? ""}`.toLowerCase();
+				return words.every((w) => text.includes(w));
+			});
+			if (!cases.length)
+				continue;
+			let measured = 0;
+			for (const c of cases)
+				for (const [, i] of columns.value)
+					measured += c.cells[i]?.ok ? 1 : 0;
+			out.push({ kind: "app", suite: s.name, app: app.name, shown: cases.length, measured, possible: cases.length * columns.value.length });
+			for (const item of cases)
+				out.push({ kind: "case", suite: s.name, app: app.name, item, index: index++ });
+		}
 	return out;
 });
 
@@ -144,7 +157,7 @@ const CaseRow = memo(function CaseRow({ line, rows, rel, at, row }: {
 				const ratio = base?.ok?.wall_s && cell?.ok?.wall_s && base !== cell ? cell.ok.wall_s / base.ok.wall_s : null;
 				return (
 					<td role="gridcell" key={p.id} class={ratio === null ? undefined : "tinted"} style={ratio === null ? undefined : { background: tint(ratio) }}>
-						<a href={href({ suite: suite.value!.name, app: line.app, case: line.item.name, platform: p.id, run: "" })}
+						<a href={href({ suite: line.suite, app: line.app, case: line.item.name, platform: p.id, run: "" })}
 							tabIndex={at === column ? 0 : -1} data-at={`${line.index}:${column}`} title={hint(cell)}>
 							<Said>{`${line.app} ${line.item.name} on ${short_name(p.id).product}: `}</Said>
 							<Content cell={cell} base={base} />
@@ -178,7 +191,7 @@ function facts(p: Platform): string {
 }
 
 function Head() {
-	const cases = suite.value?.apps.flatMap((a) => a.cases) ?? [];
+	const cases = suites.value.flatMap((s) => s.apps).flatMap((a) => a.cases);
 	return (
 		<thead>
 			<tr aria-rowindex={1}>
@@ -191,7 +204,7 @@ function Head() {
 							<a href={href({ suite: "@platforms", app: "", case: "", platform: "" })} tabIndex={-1} title={`${p.id}\nall facts of the platforms`}>
 								<span class="product">{name.product}</span>{" "}
 								<span class="runtime">{name.vendor} · {name.runtime}</span>
-								<span class="keyfacts">{facts(p) || "\u00a0"}</span>
+								{facts(p) ? <span class="keyfacts">{facts(p)}</span> : null}
 								<span class="measured">{measured} of {cases.length} measured</span>
 							</a>
 						</th>
@@ -241,7 +254,7 @@ export function focus_grid(): void {
 // The cell that the address names becomes the active one, so that Esc comes back to it.
 export function activate_from_route(): void {
 	const r = route.value;
-	const row = case_lines.value.findIndex((l) => l.app === r.app && l.item.name === r.case);
+	const row = case_lines.value.findIndex((l) => l.suite === r.suite && l.app === r.app && l.item.name === r.case);
 	const column = columns.value.findIndex(([p]) => p.id === r.platform);
 	if (row >= 0 && column >= 0)
 		active.value = { row, column };
@@ -322,7 +335,7 @@ export function Grid({ hidden }: { hidden: boolean }) {
 	useEffect(() => {
 		if (box.current && !hidden)
 			box.current.scrollTop = 0;
-	}, [suite.value?.name, route.value.filter]);
+	}, [tab.value, route.value.filter]);
 
 	return (
 		<div class="grid-box" ref={box} hidden={hidden} onKeyDown={(e) => on_key(e, box.current!)}
@@ -331,22 +344,22 @@ export function Grid({ hidden }: { hidden: boolean }) {
 				if (at)
 					active.value = { row: at[0]!, column: at[1]! };
 			}}>
-			<table role="grid" aria-label={`${suite.value?.name ?? ""}: inputs by platforms`} aria-rowcount={all.length + 1}
+			<table role="grid" aria-label={`${tab.value || "all suites"}: inputs by platforms`} aria-rowcount={all.length + 1}
 				aria-colcount={columns.value.length + 1} style={{ "--columns": columns.value.length }}>
 				<colgroup><col class="first" />{columns.value.map(([p]) => <col key={p.id} />)}</colgroup>
 				<Head />
 				<tbody>
 					{start > 0 ? <tr class="space" role="presentation" style={{ height: `${start * ROW_PX}px` }} /> : null}
 					{shown.map((line, i) => line.kind === "app" ? (
-						<tr class="app" key={`a ${line.app}`} aria-rowindex={start + i + 2}>
+						<tr class="app" key={`a ${line.suite}/${line.app}`} aria-rowindex={start + i + 2}>
 							<th scope="rowgroup" role="rowheader">
 								<span class="name">{line.app}</span>
-								<span class="title">{f.plural(line.shown, "input")}, {line.measured} of {line.possible} measured</span>
+								<span class="title">{tab.value === "" && report.suites.length > 1 ? <b>{line.suite}</b> : null}{f.plural(line.shown, "input")}, {line.measured} of {line.possible} measured</span>
 							</th>
 							<td role="gridcell" colSpan={columns.value.length} />
 						</tr>
 					) : (
-						<CaseRow key={`c ${line.app}/${line.item.name}`} line={line} rows={columns.value} rel={rel} row={start + i + 2}
+						<CaseRow key={`c ${line.suite}/${line.app}/${line.item.name}`} line={line} rows={columns.value} rel={rel} row={start + i + 2}
 							at={here.row === line.index ? here.column : -1} />
 					))}
 					{end < all.length ? <tr class="space" role="presentation" style={{ height: `${(all.length - end) * ROW_PX}px` }} /> : null}
@@ -366,19 +379,27 @@ addEventListener("keydown", (e) => {
 });
 
 export function counts(): { apps: number; inputs: number; measured: number; possible: number } {
-	const s = suite.value;
-	const cases = s?.apps.flatMap((a) => a.cases) ?? [];
+	const apps = suites.value.flatMap((s) => s.apps);
+	const cases = apps.flatMap((a) => a.cases);
 	let measured = 0;
 	for (const c of cases)
 		for (const [, i] of columns.value)
 			measured += c.cells[i]?.ok ? 1 : 0;
-	return { apps: s?.apps.length ?? 0, inputs: cases.length, measured, possible: cases.length * columns.value.length };
+	return { apps: apps.length, inputs: cases.length, measured, possible: cases.length * columns.value.length };
+}
+
+// What is on screen, as a table for other programs: medians in seconds; null is an empty cell.
+export function grid_csv(): string {
+	const quote = (text: string) => (/[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
+	const head = ["suite", "app", "case", ...columns.value.map(([p]) => p.id)];
+	const rows = case_lines.value.map((l) => [l.suite, l.app, l.item.name, ...columns.value.map(([, i]) => String(l.item.cells[i]?.ok?.wall_s ?? ""))]);
+	return [head, ...rows].map((r) => r.map(quote).join(",") + "\r\n").join("");
 }
 
 export function step_case(by: number): void {
 	const r = route.value;
-	const at = case_lines.value.findIndex((l) => l.app === r.app && l.item.name === r.case);
+	const at = case_lines.value.findIndex((l) => l.suite === r.suite && l.app === r.app && l.item.name === r.case);
 	const next = case_lines.value[at + by];
 	if (at >= 0 && next)
-		go({ app: next.app, case: next.item.name, run: "" });
+		go({ suite: next.suite, app: next.app, case: next.item.name, run: "" });
 }
