@@ -17,7 +17,8 @@
 #define MAX_TIMEOUT_S (30.0 * 86400)
 #define MIN_REASON 10
 
-static int fault(struct suite_reader *r, const struct doc_node *at, const char *key, const char *why)
+static int fault(struct suite_reader *r, const struct doc_node *at, const char *key,
+		 const char *why)
 {
 	return doc_error(r->err, r->suite->file, at, "%s: %s", key, why);
 }
@@ -126,9 +127,12 @@ static const char *text_fault(enum suite_type type, const char *text)
 	case KEY_REGION:
 		return region_ok(text) ? NULL : "must be markers, timer:NAME or range:ANNOTATION";
 	case KEY_PROFILE:
-		return profile_ok(text) ? NULL : "must be yes, or no (REASON) with a reason of at least 10 characters";
+		return profile_ok(text) ? NULL
+					: "must be yes, or no (REASON) with a reason of at least "
+					  "10 characters";
 	case KEY_VERIFY:
-		return one_of(text, verify_words) ? NULL : "must be outside, inside, skipped or none";
+		return one_of(text, verify_words) ? NULL
+						  : "must be outside, inside, skipped or none";
 	default:
 		return *text ? NULL : "is empty";
 	}
@@ -138,8 +142,8 @@ static const char *text_fault(enum suite_type type, const char *text)
 static int want_text(struct suite_reader *r, const char *key, const struct doc_node *node)
 {
 	if (node->kind != DOC_TEXT)
-		return doc_error(r->err, r->suite->file, node, "%s: must be a text, this is %s", key,
-				 doc_kind_name(node->kind));
+		return doc_error(r->err, r->suite->file, node, "%s: must be a text, this is %s",
+				 key, doc_kind_name(node->kind));
 	if (!node->quoted && !*node->text)
 		return fault(r, node, key, "has no value; write \"\" if it is meant to be empty");
 	return 0;
@@ -148,7 +152,8 @@ static int want_text(struct suite_reader *r, const char *key, const struct doc_n
 static int want_texts(struct suite_reader *r, const char *key, const struct doc_node *node)
 {
 	if (node->kind != DOC_LIST)
-		return doc_error(r->err, r->suite->file, node, "%s: must be a list of texts, this is %s", key,
+		return doc_error(r->err, r->suite->file, node,
+				 "%s: must be a list of texts, this is %s", key,
 				 doc_kind_name(node->kind));
 	for (size_t i = 0; i < node->n; i++) {
 		int rc = want_text(r, key, node->items[i]);
@@ -164,15 +169,18 @@ static int check_env_name(struct suite_reader *r, const char *key, const struct 
 	switch (v) {
 	case ENV_BAD_NAME:
 		return doc_error(r->err, r->suite->file, name,
-				 "%s: bad name \"%s\"; environment variables are written in capitals, digits and _",
+				 "%s: bad name \"%s\"; environment variables are written in "
+				 "capitals, digits and _",
 				 key, name->text);
 	case ENV_CREDENTIAL:
-		return doc_error(r->err, r->suite->file, name,
-				 "%s: credential name %s; what looks like one is never passed to a program", key,
-				 name->text);
+		return doc_error(
+			r->err, r->suite->file, name,
+			"%s: credential name %s; what looks like one is never passed to a program",
+			key, name->text);
 	case ENV_RESERVED:
 		return doc_error(r->err, r->suite->file, name,
-				 "%s: reserved name %s; it is set by the tool itself", key, name->text);
+				 "%s: reserved name %s; it is set by the tool itself", key,
+				 name->text);
 	default:
 		return 0;
 	}
@@ -188,18 +196,21 @@ static int check_env_names(struct suite_reader *r, const char *key, const struct
 		for (size_t k = 0; !rc && k < i; k++)
 			if (strcmp(list->items[k]->text, list->items[i]->text) == 0)
 				rc = doc_error(r->err, r->suite->file, list->items[i],
-					       "%s: %s is here twice, first at line %u, column %u; remove one", key,
-					       list->items[i]->text, list->items[k]->line, list->items[k]->column);
+					       "%s: %s is here twice, first at line %u, column %u; "
+					       "remove one",
+					       key, list->items[i]->text, list->items[k]->line,
+					       list->items[k]->column);
 	}
 	return rc;
 }
 
 /* A mapping from names to a text, or (with sweeps) to a list of texts. */
-static int check_pairs(struct suite_reader *r, const struct suite_key *key, const struct doc_node *map,
-		       unsigned where)
+static int check_pairs(struct suite_reader *r, const struct suite_key *key,
+		       const struct doc_node *map, unsigned where)
 {
 	if (map->kind != DOC_MAP)
-		return doc_error(r->err, r->suite->file, map, "%s: must be a mapping of names, this is %s", key->name,
+		return doc_error(r->err, r->suite->file, map,
+				 "%s: must be a mapping of names, this is %s", key->name,
 				 doc_kind_name(map->kind));
 	int rc = 0;
 	for (size_t i = 0; !rc && i < map->n; i++) {
@@ -207,35 +218,40 @@ static int check_pairs(struct suite_reader *r, const struct suite_key *key, cons
 		if (key->type == KEY_ENV)
 			rc = check_env_name(r, key->name, name);
 		else if (!identifier(name->text))
-			rc = doc_error(r->err, r->suite->file, name,
-				       "%s: bad name \"%s\"; a letter or _, then letters, digits, _", key->name,
-				       name->text);
+			rc = doc_error(
+				r->err, r->suite->file, name,
+				"%s: bad name \"%s\"; a letter or _, then letters, digits, _",
+				key->name, name->text);
 		if (rc)
 			break;
 		bool sweep = value->kind == DOC_LIST && where == IN_CASE && key->type != KEY_VARS;
 		if (value->kind == DOC_LIST && key->type == KEY_ENV && where != IN_CASE)
-			rc = fault(r, value, name->text, "a list of values is a sweep, which belongs to a case");
+			rc = fault(r, value, name->text,
+				   "a list of values is a sweep, which belongs to a case");
 		else if (sweep && value->n == 0)
 			rc = fault(r, value, name->text, "a sweep without values");
 		else if (!sweep && key->type == KEY_SWEEP)
-			rc = doc_error(r->err, r->suite->file, value, "%s: must be a list of values, this is %s",
-				       name->text, doc_kind_name(value->kind));
+			rc = doc_error(r->err, r->suite->file, value,
+				       "%s: must be a list of values, this is %s", name->text,
+				       doc_kind_name(value->kind));
 		else
-			rc = sweep ? want_texts(r, name->text, value) : want_text(r, name->text, value);
+			rc = sweep ? want_texts(r, name->text, value)
+				   : want_text(r, name->text, value);
 	}
 	return rc;
 }
 
 /* ---- mappings -------------------------------------------------------------------------------- */
 
-static int check_map(struct suite_reader *r, const char *what, const struct doc_node *map, unsigned where);
+static int check_map(struct suite_reader *r, const char *what, const struct doc_node *map,
+		     unsigned where);
 
-static int check_list(struct suite_reader *r, const struct suite_key *key, const struct doc_node *list,
-		      const char *what, unsigned where)
+static int check_list(struct suite_reader *r, const struct suite_key *key,
+		      const struct doc_node *list, const char *what, unsigned where)
 {
 	if (list->kind != DOC_LIST)
-		return doc_error(r->err, r->suite->file, list, "%s: must be a list, this is %s", key->name,
-				 doc_kind_name(list->kind));
+		return doc_error(r->err, r->suite->file, list, "%s: must be a list, this is %s",
+				 key->name, doc_kind_name(list->kind));
 	if (!list->n)
 		return fault(r, list, key->name, "is empty; it needs at least one");
 	int rc = 0;
@@ -252,18 +268,20 @@ static int check_regex(struct suite_reader *r, const struct doc_node *node)
 }
 
 /* The name of a case may hold {NAME}; what comes of it is checked when it is there. */
-static int check_name(struct suite_reader *r, const char *key, const struct doc_node *node, unsigned where)
+static int check_name(struct suite_reader *r, const char *key, const struct doc_node *node,
+		      unsigned where)
 {
 	if (where == IN_CASE && strchr(node->text, '{'))
 		return 0;
 	const char *why = suite_name_fault(node->text);
 	if (!why && where == IN_APP && strcmp(node->text, "all") == 0)
 		why = "stands for every application where cases are chosen";
-	return why ? doc_error(r->err, r->suite->file, node, "%s: \"%s\" %s", key, node->text, why) : 0;
+	return why ? doc_error(r->err, r->suite->file, node, "%s: \"%s\" %s", key, node->text, why)
+		   : 0;
 }
 
-static int check_value(struct suite_reader *r, const struct suite_key *key, const struct doc_node *node,
-		       unsigned where)
+static int check_value(struct suite_reader *r, const struct suite_key *key,
+		       const struct doc_node *node, unsigned where)
 {
 	switch (key->type) {
 	case KEY_APPS:
@@ -284,7 +302,8 @@ static int check_value(struct suite_reader *r, const struct suite_key *key, cons
 		return want_texts(r, key->name, node);
 	case KEY_COMMAND:
 		if (node->kind == DOC_LIST)
-			return node->n ? want_texts(r, key->name, node) : fault(r, node, key->name, "is empty");
+			return node->n ? want_texts(r, key->name, node)
+				       : fault(r, node, key->name, "is empty");
 		break;
 	default:
 		break;
@@ -294,14 +313,16 @@ static int check_value(struct suite_reader *r, const struct suite_key *key, cons
 		return rc;
 	const char *why = text_fault(key->type, node->text);
 	if (why)
-		return doc_error(r->err, r->suite->file, node, "%s: %s%s%s%s", key->name, *node->text ? "\"" : "",
-				 node->text, *node->text ? "\" " : "", why);
+		return doc_error(r->err, r->suite->file, node, "%s: %s%s%s%s", key->name,
+				 *node->text ? "\"" : "", node->text, *node->text ? "\" " : "",
+				 why);
 	if (key->type == KEY_REGEX)
 		return check_regex(r, node);
 	return key->type == KEY_NAME ? check_name(r, key->name, node, where) : 0;
 }
 
-static int unknown_key(struct suite_reader *r, const struct doc_node *key, const char *what, unsigned where)
+static int unknown_key(struct suite_reader *r, const struct doc_node *key, const char *what,
+		       unsigned where)
 {
 	const char *known[64];
 	size_t n = 0;
@@ -313,13 +334,16 @@ static int unknown_key(struct suite_reader *r, const struct doc_node *key, const
 				   ? "regex"
 				   : near_word(key->text, known, n);
 	if (near)
-		return doc_error(r->err, r->suite->file, key, "unknown key \"%s\" in %s; did you mean \"%s\"?",
-				 key->text, what, near);
-	return doc_error(r->err, r->suite->file, key, "unknown key \"%s\" in %s; docs/suites.md lists the known ones",
-			 key->text, what);
+		return doc_error(r->err, r->suite->file, key,
+				 "unknown key \"%s\" in %s; did you mean \"%s\"?", key->text, what,
+				 near);
+	return doc_error(r->err, r->suite->file, key,
+			 "unknown key \"%s\" in %s; docs/suites.md lists the known ones", key->text,
+			 what);
 }
 
-static int check_required(struct suite_reader *r, const char *what, const struct doc_node *map, unsigned where)
+static int check_required(struct suite_reader *r, const char *what, const struct doc_node *map,
+			  unsigned where)
 {
 	static const struct {
 		unsigned where;
@@ -334,19 +358,23 @@ static int check_required(struct suite_reader *r, const char *what, const struct
 	for (size_t i = 0; i < sizeof required / sizeof *required; i++)
 		for (size_t k = 0; required[i].where == where && required[i].keys[k]; k++)
 			if (!doc_get(map, required[i].keys[k]))
-				return doc_error(r->err, r->suite->file, map, "%s has no \"%s\"; add it", what,
+				return doc_error(r->err, r->suite->file, map,
+						 "%s has no \"%s\"; add it", what,
 						 required[i].keys[k]);
 	return 0;
 }
 
-static int check_map(struct suite_reader *r, const char *what, const struct doc_node *map, unsigned where)
+static int check_map(struct suite_reader *r, const char *what, const struct doc_node *map,
+		     unsigned where)
 {
 	if (map->kind != DOC_MAP)
-		return doc_error(r->err, r->suite->file, map, "%s must be a mapping of keys, this is %s", what,
+		return doc_error(r->err, r->suite->file, map,
+				 "%s must be a mapping of keys, this is %s", what,
 				 doc_kind_name(map->kind));
 	for (size_t i = 0; i < map->n; i++) {
 		const struct suite_key *key = suite_key_find(map->keys[i]->text, where);
-		int rc = key ? check_value(r, key, map->items[i], where) : unknown_key(r, map->keys[i], what, where);
+		int rc = key ? check_value(r, key, map->items[i], where)
+			     : unknown_key(r, map->keys[i], what, where);
 		if (rc)
 			return rc;
 	}

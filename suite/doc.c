@@ -40,7 +40,8 @@ struct doc_node *doc_get(const struct doc_node *map, const char *key)
 
 static struct doc_node place(yaml_mark_t mark)
 {
-	return (struct doc_node){ .line = (unsigned)mark.line + 1, .column = (unsigned)mark.column + 1 };
+	return (struct doc_node){ .line = (unsigned)mark.line + 1,
+				  .column = (unsigned)mark.column + 1 };
 }
 
 static int refuse(struct builder *b, yaml_mark_t mark, const char *sentence)
@@ -59,13 +60,15 @@ static int next(struct builder *b, yaml_event_t *ret)
 		return err_set(b->err, -ENOMEM, "out of memory");
 	const char *what = p->problem ? p->problem : "not YAML";
 	if (p->error == YAML_READER_ERROR)
-		return err_set(b->err, -EINVAL, "%s: byte %zu: %s", b->file, p->problem_offset, what);
+		return err_set(b->err, -EINVAL, "%s: byte %zu: %s", b->file, p->problem_offset,
+			       what);
 	struct doc_node at = place(p->problem_mark);
 	return doc_error(b->err, b->file, &at, "%s%s%s", what, p->context ? ", " : "",
 			 p->context ? p->context : "");
 }
 
-static struct doc_node *node_new(struct builder *b, enum doc_kind kind, yaml_mark_t mark, int *ret_rc)
+static struct doc_node *node_new(struct builder *b, enum doc_kind kind, yaml_mark_t mark,
+				 int *ret_rc)
 {
 	if (++b->nodes > DOC_MAX_NODES) {
 		*ret_rc = refuse(b, mark, "too many values in one file; split it");
@@ -113,12 +116,14 @@ static int key_is_new(struct builder *b, const struct doc_node *map, const struc
 		return doc_error(b->err, b->file, key,
 				 "merge keys (<<) are not used here; write the values themselves");
 	if (map->n >= DOC_MAX_KEYS)
-		return doc_error(b->err, b->file, key, "more than %d keys in one mapping", DOC_MAX_KEYS);
+		return doc_error(b->err, b->file, key, "more than %d keys in one mapping",
+				 DOC_MAX_KEYS);
 	for (size_t i = 0; i < map->n; i++)
 		if (strcmp(map->keys[i]->text, key->text) == 0)
-			return doc_error(b->err, b->file, key,
-					 "\"%s\" is here twice, first at line %u, column %u; remove one",
-					 key->text, map->keys[i]->line, map->keys[i]->column);
+			return doc_error(
+				b->err, b->file, key,
+				"\"%s\" is here twice, first at line %u, column %u; remove one",
+				key->text, map->keys[i]->line, map->keys[i]->column);
 	return 0;
 }
 
@@ -147,9 +152,11 @@ static int children(struct builder *b, struct doc_node *node, unsigned depth)
 		}
 		if (rc)
 			return rc;
-		node->items = arena_grow(b->arena, node->items, &room, node->n + 1, sizeof *node->items);
+		node->items =
+			arena_grow(b->arena, node->items, &room, node->n + 1, sizeof *node->items);
 		if (node->kind == DOC_MAP)
-			node->keys = arena_grow(b->arena, node->keys, &key_room, node->n + 1, sizeof *node->keys);
+			node->keys = arena_grow(b->arena, node->keys, &key_room, node->n + 1,
+						sizeof *node->keys);
 		if (!node->items || (node->kind == DOC_MAP && !node->keys))
 			return err_set(b->err, -ENOMEM, "out of memory");
 		node->items[node->n] = value;
@@ -164,9 +171,10 @@ static int build(struct builder *b, yaml_event_t *event, unsigned depth, struct 
 	if (depth > DOC_MAX_DEPTH)
 		return refuse(b, event->start_mark, "nested too deeply");
 	if (event->type == YAML_ALIAS_EVENT)
-		return refuse(b, event->start_mark,
-			      "aliases (*) are not used here; write the value itself, in quotes if it "
-			      "begins with *");
+		return refuse(
+			b, event->start_mark,
+			"aliases (*) are not used here; write the value itself, in quotes if it "
+			"begins with *");
 	if (event->type == YAML_SCALAR_EVENT)
 		return scalar(b, event, ret);
 	bool map = event->type == YAML_MAPPING_START_EVENT;
@@ -192,8 +200,9 @@ static int document(struct builder *b, struct doc_node **ret_root)
 		if (rc)
 			return rc;
 		bool end = event.type == YAML_STREAM_END_EVENT;
-		bool value = event.type == YAML_SCALAR_EVENT || event.type == YAML_MAPPING_START_EVENT ||
-			     event.type == YAML_SEQUENCE_START_EVENT || event.type == YAML_ALIAS_EVENT;
+		bool value =
+			event.type == YAML_SCALAR_EVENT || event.type == YAML_MAPPING_START_EVENT ||
+			event.type == YAML_SEQUENCE_START_EVENT || event.type == YAML_ALIAS_EVENT;
 		if (event.type == YAML_DOCUMENT_START_EVENT && root)
 			rc = refuse(b, event.start_mark, "a second document; one file holds one");
 		else if (value)
@@ -214,7 +223,8 @@ int doc_parse(struct arena *a, const char *file, const void *bytes, size_t n,
 	      struct doc_node **ret_root, struct err *err)
 {
 	if (n > DOC_MAX_BYTES)
-		return err_set(err, -EINVAL, "%s: larger than %zu bytes, the limit for this kind of file", file,
+		return err_set(err, -EINVAL,
+			       "%s: larger than %zu bytes, the limit for this kind of file", file,
 			       DOC_MAX_BYTES);
 	struct builder b = { .arena = a, .file = file, .err = err };
 	if (!yaml_parser_initialize(&b.parser))

@@ -20,8 +20,8 @@ enum doc_kind { DOC_TEXT, DOC_LIST, DOC_MAP };
 
 struct doc_node {
 	enum doc_kind kind;
-	bool quoted;      /* a scalar in quotes or a block scalar */
-	const char *text; /* of a scalar; NUL-terminated, without NUL inside */
+	bool quoted;             /* a scalar in quotes or a block scalar */
+	const char *text;        /* of a scalar; NUL-terminated, without NUL inside */
 	struct doc_node **items; /* of a list or a map's values, in the order of the file */
 	struct doc_node **keys;  /* of a map */
 	size_t n;

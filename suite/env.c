@@ -13,27 +13,28 @@ const char *const env_allowed[] = {
 	"LD_LIBRARY_PATH",
 	/* what the batch system gave */
 	"SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_JOB_NUM_NODES", "SLURM_JOB_GPUS",
-	"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_TASK", "SLURM_CPUS_ON_NODE", "SLURM_JOB_CPUS_PER_NODE",
-	"SLURM_TASKS_PER_NODE", "SLURM_LOCALID", "SLURM_PROCID",
+	"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_TASK", "SLURM_CPUS_ON_NODE",
+	"SLURM_JOB_CPUS_PER_NODE", "SLURM_TASKS_PER_NODE", "SLURM_LOCALID", "SLURM_PROCID",
 	/* CUDA */
 	"CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_CACHE_PATH", "CUDA_DEVICE_ORDER",
 	"CUDA_MODULE_LOADING", "GPU_DEVICE_ORDINAL", "NVIDIA_VISIBLE_DEVICES",
 	"NVIDIA_DRIVER_CAPABILITIES",
 	/* HIP */
-	"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION", "ROCM_PATH", "HIP_PATH",
+	"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION", "ROCM_PATH",
+	"HIP_PATH",
 	/* XLA */
-	"TPU_NAME", "TPU_VISIBLE_CHIPS", "XLA_FLAGS", "JAX_PLATFORMS",
-	NULL
+	"TPU_NAME", "TPU_VISIBLE_CHIPS", "XLA_FLAGS", "JAX_PLATFORMS", NULL
 };
 
 static const char *const credential_parts[] = {
-	"TOKEN", "SECRET", "PASSWD", "PASSWORD", "PASSPHRASE", "CREDENTIAL", "PRIVATE_KEY", "API_KEY",
-	"APIKEY", "ACCESS_KEY", "SESSION", "COOKIE", "BEARER",
+	"TOKEN",   "SECRET", "PASSWD",     "PASSWORD", "PASSPHRASE", "CREDENTIAL", "PRIVATE_KEY",
+	"API_KEY", "APIKEY", "ACCESS_KEY", "SESSION",  "COOKIE",     "BEARER",
 };
 
 /* What the tool or a benchmark suite's launcher sets itself. Also with HPCPERF_ before it. */
 static const char *const reserved_names[] = {
-	"ROI_LOG", "SKIP_VERIFY", "GPUS", "NP", "DRY_RUN", "INPUT_ARGS", "INPUT_ID", "L3_RUN_SUBDIR",
+	"ROI_LOG", "SKIP_VERIFY", "GPUS",     "NP",
+	"DRY_RUN", "INPUT_ARGS",  "INPUT_ID", "L3_RUN_SUBDIR",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -227,7 +228,8 @@ int env_build(struct arena *a, char *const *envp, const struct txts *allow,
 		return -ENOMEM;
 	int rc = pass_on(&b, envp, allow);
 	for (size_t i = 0; !rc && i < n_set; i++)
-		rc = env_denied(set[i].name) ? refuse(&b, set[i].name) : put(&b, set[i].name, set[i].value);
+		rc = env_denied(set[i].name) ? refuse(&b, set[i].name)
+					     : put(&b, set[i].name, set[i].value);
 	for (size_t i = 0; !rc && i < n_own; i++)
 		rc = put(&b, own[i].name, own[i].value);
 	if (rc)
@@ -250,8 +252,10 @@ int env_check_inputs(const struct suite_case *c, char *const *envp, struct err *
 			around = strncmp(*e, name, n) == 0 && (*e)[n] == '=';
 		if (around && !declared)
 			return err_set(err, -EINVAL,
-				       "%s/%s: %s is an input of %s and is set in your environment, but the case does "
-				       "not declare it, so it would be dropped and another input measured; unset %s, "
+				       "%s/%s: %s is an input of %s and is set in your "
+				       "environment, but the case does "
+				       "not declare it, so it would be dropped and another input "
+				       "measured; unset %s, "
 				       "or add it to the case's env",
 				       c->app, c->name, name, c->app, name);
 	}

@@ -33,7 +33,7 @@ int env_build(struct arena *a, char *const *envp, const struct txts *allow,
 	      const struct env_pair *set, size_t n_set, const struct env_pair *own, size_t n_own,
 	      char ***ret_envp, struct txts *ret_refused);
 
-/* A declared input that is set in the caller's environment but not by the case: -EINVAL, by name. */
+/* An input that is set in the caller's environment but not by the case: -EINVAL, by name. */
 int env_check_inputs(const struct suite_case *c, char *const *envp, struct err *err);
 
 #endif

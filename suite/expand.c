@@ -60,7 +60,8 @@ static int put_path(struct maker *m, const struct doc_node *node, const char **r
 	while (strncmp(text, "./", 2) == 0)
 		text += 2;
 	struct suite *s = m->r->suite;
-	*ret = strcmp(text, ".") == 0 || !*text ? s->dir : arena_printf(&s->arena, "%s/%s", s->dir, text);
+	*ret = strcmp(text, ".") == 0 || !*text ? s->dir
+						: arena_printf(&s->arena, "%s/%s", s->dir, text);
 	return *ret ? 0 : no_memory(m->r);
 }
 
@@ -73,7 +74,8 @@ static int put_program(struct maker *m, const struct doc_node *node, const char 
 
 typedef int (*put_one)(struct maker *m, const struct doc_node *node, const char **ret);
 
-static int put_list(struct maker *m, const struct doc_node *list, put_one first, put_one rest, struct txts *ret)
+static int put_list(struct maker *m, const struct doc_node *list, put_one first, put_one rest,
+		    struct txts *ret)
 {
 	size_t n = ret->n + (list ? list->n : 0);
 	const char **items = arena_array(&m->r->suite->arena, n ? n : 1, sizeof *items);
@@ -101,25 +103,33 @@ static double number_of(const struct doc_node *node)
 	return node ? strtod(node->text, NULL) : NAN;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------ */
+/* ---- blocks ------------------------------------------------------------------------------------
+ */
 
 static int put_command(struct maker *m, struct suite_case *c)
 {
 	const char *file = m->r->suite->file;
-	const struct doc_node *command = pick(m, "command"), *shell = pick(m, "shell"), *args = pick(m, "args");
+	const struct doc_node *command = pick(m, "command"), *shell = pick(m, "shell"),
+			      *args = pick(m, "args");
 	if (!command)
-		return doc_error(m->r->err, file, m->map, "the case has no command, and its application neither");
+		return doc_error(m->r->err, file, m->map,
+				 "the case has no command, and its application neither");
 	c->shell = shell && strcmp(shell->text, "true") == 0;
 	if (c->shell && command->kind == DOC_LIST)
-		return doc_error(m->r->err, file, command, "command: with shell: true it is one text, not a list");
+		return doc_error(m->r->err, file, command,
+				 "command: with shell: true it is one text, not a list");
 	if (!c->shell && command->kind == DOC_TEXT)
 		return doc_error(m->r->err, file, command,
-				 "command: must be a list, one item for each argument; one text is for shell: true");
+				 "command: must be a list, one item for each argument; one text is "
+				 "for shell: true");
 	if (c->shell && args)
-		return doc_error(m->r->err, file, args,
-				 "args: a line for the shell takes none; write them into the command");
+		return doc_error(
+			m->r->err, file, args,
+			"args: a line for the shell takes none; write them into the command");
 	if (c->shell) {
-		const struct doc_node line = { .kind = DOC_LIST, .items = (struct doc_node *[]){ (struct doc_node *)command },
+		const struct doc_node line = { .kind = DOC_LIST,
+					       .items = (struct doc_node *[]){ (
+						       struct doc_node *)command },
 					       .n = 1 };
 		return put_list(m, &line, put_text, put_text, &c->command);
 	}
@@ -129,11 +139,13 @@ static int put_command(struct maker *m, struct suite_case *c)
 
 static int put_pattern(struct maker *m, const char *key, struct pattern_spec *ret)
 {
-	const struct doc_node *block = pick(m, key), *name = doc_get(block, "name"), *better = doc_get(block, "better");
+	const struct doc_node *block = pick(m, key), *name = doc_get(block, "name"),
+			      *better = doc_get(block, "better");
 	*ret = (struct pattern_spec){ 0 };
 	if (!block)
 		return 0;
-	ret->pattern = doc_get(block, "regex")->text; /* as it stands: braces mean something else there */
+	ret->pattern =
+		doc_get(block, "regex")->text; /* as it stands: braces mean something else there */
 	ret->unit = doc_get(block, "unit")->text;
 	ret->better = better ? better->text : NULL;
 	int rc = put_text(m, name, &ret->name);
@@ -167,11 +179,12 @@ static int env_is_input(struct maker *m, const struct doc_node *name)
 		if (strcmp(inputs->items[i]->text, name->text) == 0)
 			return 0;
 	return doc_error(m->r->err, m->r->suite->file, name,
-			 "%s: %s is not among the inputs of %s; add it to its inputs, or remove it", "env",
-			 name->text, m->app_name);
+			 "%s: %s is not among the inputs of %s; add it to its inputs, or remove it",
+			 "env", name->text, m->app_name);
 }
 
-static int put_env_map(struct maker *m, const struct doc_node *map, bool of_case, struct suite_case *c)
+static int put_env_map(struct maker *m, const struct doc_node *map, bool of_case,
+		       struct suite_case *c)
 {
 	for (size_t i = 0; map && i < map->n; i++) {
 		const struct doc_node *name = map->keys[i], *value = map->items[i];
@@ -211,8 +224,9 @@ static int put_env(struct maker *m, struct suite_case *c)
 
 static int put_simple(struct maker *m, struct suite_case *c)
 {
-	const struct doc_node *threads = pick(m, "threads"), *region = pick(m, "region"), *verify = pick(m, "verify"),
-			      *launcher = pick(m, "launcher"), *timeout = pick(m, "timeout");
+	const struct doc_node *threads = pick(m, "threads"), *region = pick(m, "region"),
+			      *verify = pick(m, "verify"), *launcher = pick(m, "launcher"),
+			      *timeout = pick(m, "timeout");
 	c->ranks = count_of(pick(m, "ranks"));
 	c->threads = count_of(threads);
 	c->warmup = number_of(pick(m, "warmup"));
@@ -228,14 +242,16 @@ static int put_simple(struct maker *m, struct suite_case *c)
 	return 0;
 }
 
-/* ---- one case ---------------------------------------------------------------------------------- */
+/* ---- one case ----------------------------------------------------------------------------------
+ */
 
 static int put_name(struct maker *m, struct suite_case *c)
 {
 	struct suite_reader *r = m->r;
 	const struct doc_node *name = doc_get(m->map, "name");
 	if (strstr(name->text, "{}"))
-		return doc_error(r->err, r->suite->file, name, "name: write the swept name into the braces, as {N}");
+		return doc_error(r->err, r->suite->file, name,
+				 "name: write the swept name into the braces, as {N}");
 	int rc = put_text(m, name, &c->name);
 	const char *why = rc ? NULL : suite_name_fault(c->name);
 	if (why)
@@ -245,9 +261,10 @@ static int put_name(struct maker *m, struct suite_case *c)
 	for (size_t i = 0; !rc && i < r->suite->n_cases; i++) {
 		const struct suite_case *other = &r->suite->cases[i];
 		if (strcmp(other->app, c->app) == 0 && strcmp(other->name, c->name) == 0)
-			rc = doc_error(r->err, r->suite->file, name,
-				       "case %s/%s is here twice, first at line %u, column %u; rename one", c->app,
-				       c->name, other->line, other->column);
+			rc = doc_error(
+				r->err, r->suite->file, name,
+				"case %s/%s is here twice, first at line %u, column %u; rename one",
+				c->app, c->name, other->line, other->column);
 	}
 	return rc;
 }
@@ -257,12 +274,16 @@ static int make_case(struct maker *m)
 	struct suite_reader *r = m->r;
 	struct suite *s = r->suite;
 	if (s->n_cases >= SUITE_MAX_CASES)
-		return doc_error(r->err, s->file, m->map, "more than %d cases; the sweeps are too large", SUITE_MAX_CASES);
+		return doc_error(r->err, s->file, m->map,
+				 "more than %d cases; the sweeps are too large", SUITE_MAX_CASES);
 	struct suite_case c = { .app = m->app_name };
 	for (size_t i = 0; i < m->n_sweeps; i++)
-		m->swept[i] = (struct env_pair){ .name = m->sweeps[i].name,
-						 .value = m->sweeps[i].values->items[m->sweeps[i].at]->text };
-	m->scope = (struct scope){ .lists = { m->swept, NULL, m->vars }, .n = { m->n_sweeps, 0, m->n_vars } };
+		m->swept[i] = (struct env_pair){
+			.name = m->sweeps[i].name,
+			.value = m->sweeps[i].values->items[m->sweeps[i].at]->text
+		};
+	m->scope = (struct scope){ .lists = { m->swept, NULL, m->vars },
+				   .n = { m->n_sweeps, 0, m->n_vars } };
 	const struct doc_node *inputs = doc_get(m->app, "inputs");
 	int rc = put_env(m, &c);
 	if (!rc)
@@ -291,7 +312,8 @@ static int make_case(struct maker *m)
 		rc = put_simple(m, &c);
 	if (rc)
 		return rc;
-	s->cases = arena_grow(&s->arena, s->cases, &r->cases_room, s->n_cases + 1, sizeof *s->cases);
+	s->cases =
+		arena_grow(&s->arena, s->cases, &r->cases_room, s->n_cases + 1, sizeof *s->cases);
 	if (!s->cases)
 		return no_memory(r);
 	s->cases[s->n_cases++] = c;
@@ -311,17 +333,20 @@ static int find_sweeps(struct maker *m)
 				continue;
 			const struct doc_node *key = map->keys[i];
 			if (m->n_sweeps == MAX_SWEEPS)
-				return doc_error(m->r->err, m->r->suite->file, key, "more than %d sweeps in one case",
-						 MAX_SWEEPS);
-			if (!subst_uses(name->text, key->text))
 				return doc_error(m->r->err, m->r->suite->file, key,
-						 "%s sweeps, so the name of the case needs {%s} in it", key->text,
-						 key->text);
+						 "more than %d sweeps in one case", MAX_SWEEPS);
+			if (!subst_uses(name->text, key->text))
+				return doc_error(
+					m->r->err, m->r->suite->file, key,
+					"%s sweeps, so the name of the case needs {%s} in it",
+					key->text, key->text);
 			for (size_t s = 0; s < m->n_sweeps; s++)
 				if (strcmp(m->sweeps[s].name, key->text) == 0)
 					return doc_error(m->r->err, m->r->suite->file, key,
-							 "%s is swept twice, in env and in sweep", key->text);
-			m->sweeps[m->n_sweeps++] = (struct sweep){ .name = key->text, .values = map->items[i] };
+							 "%s is swept twice, in env and in sweep",
+							 key->text);
+			m->sweeps[m->n_sweeps++] =
+				(struct sweep){ .name = key->text, .values = map->items[i] };
 		}
 	}
 	return 0;
@@ -358,7 +383,8 @@ static int expand_app(struct maker *m, const struct doc_node *apps, size_t which
 		const struct doc_node *other = doc_get(apps->items[i], "name");
 		if (strcmp(other->text, name->text) == 0)
 			return doc_error(m->r->err, m->r->suite->file, name,
-					 "application %s is here twice, first at line %u, column %u; rename one",
+					 "application %s is here twice, first at line %u, column "
+					 "%u; rename one",
 					 name->text, other->line, other->column);
 	}
 	const struct doc_node *cases = doc_get(m->app, "cases");
@@ -391,7 +417,8 @@ static int put_vars(struct maker *m, const struct doc_node *map)
 		while (at < n && strcmp(vars[at + 1].name, r->vars[k].name) != 0)
 			at++;
 		if (at == n)
-			return err_set(r->err, -EINVAL, "%s: the suite has no variable \"%s\" in its vars",
+			return err_set(r->err, -EINVAL,
+				       "%s: the suite has no variable \"%s\" in its vars",
 				       r->suite->file, r->vars[k].name);
 		vars[at + 1].value = arena_strdup(&r->suite->arena, r->vars[k].value);
 		if (!vars[at + 1].value)

@@ -30,16 +30,19 @@ static const char *type_schema(enum suite_type type)
 	case KEY_TEXTS:
 		return "{\"$ref\": \"#/$defs/texts\"";
 	case KEY_ENV_NAMES:
-		return "{\"type\": \"array\", \"uniqueItems\": true, \"items\": {\"type\": \"string\", "
+		return "{\"type\": \"array\", \"uniqueItems\": true, \"items\": {\"type\": "
+		       "\"string\", "
 		       "\"pattern\": \"" ENV_NAME "\"}";
 	case KEY_ENV:
 		return "{\"type\": \"object\", \"propertyNames\": {\"pattern\": \"" ENV_NAME "\"}, "
 		       "\"additionalProperties\": {\"anyOf\": [{\"$ref\": \"#/$defs/text\"}, "
 		       "{\"$ref\": \"#/$defs/texts\"}]}";
 	case KEY_SWEEP:
-		return "{\"type\": \"object\", \"additionalProperties\": {\"$ref\": \"#/$defs/texts\"}";
+		return "{\"type\": \"object\", \"additionalProperties\": {\"$ref\": "
+		       "\"#/$defs/texts\"}";
 	case KEY_VARS:
-		return "{\"type\": \"object\", \"additionalProperties\": {\"$ref\": \"#/$defs/text\"}";
+		return "{\"type\": \"object\", \"additionalProperties\": {\"$ref\": "
+		       "\"#/$defs/text\"}";
 	case KEY_YES:
 		return "{\"type\": \"boolean\"";
 	case KEY_COUNT:
@@ -56,9 +59,11 @@ static const char *type_schema(enum suite_type type)
 	case KEY_BETTER:
 		return "{\"enum\": [\"higher\", \"lower\"]";
 	case KEY_REGION:
-		return "{\"type\": \"string\", \"pattern\": \"^(markers|timer:[A-Za-z0-9_-][A-Za-z0-9._-]*|range:.+)$\"";
+		return "{\"type\": \"string\", \"pattern\": "
+		       "\"^(markers|timer:[A-Za-z0-9_-][A-Za-z0-9._-]*|range:.+)$\"";
 	case KEY_PROFILE:
-		return "{\"anyOf\": [{\"const\": true}, {\"type\": \"string\", \"pattern\": \"^(yes|no \\\\(.{10,}\\\\))$\"}]";
+		return "{\"anyOf\": [{\"const\": true}, {\"type\": \"string\", \"pattern\": "
+		       "\"^(yes|no \\\\(.{10,}\\\\))$\"}]";
 	case KEY_VERIFY:
 		return "{\"enum\": [\"outside\", \"inside\", \"skipped\", \"none\"]";
 	case KEY_FOM:
@@ -66,9 +71,11 @@ static const char *type_schema(enum suite_type type)
 	case KEY_OWN_TIMER:
 		return "{\"$ref\": \"#/$defs/own_timer\"";
 	case KEY_APPS:
-		return "{\"type\": \"array\", \"minItems\": 1, \"items\": {\"$ref\": \"#/$defs/app\"}";
+		return "{\"type\": \"array\", \"minItems\": 1, \"items\": {\"$ref\": "
+		       "\"#/$defs/app\"}";
 	case KEY_CASES:
-		return "{\"type\": \"array\", \"minItems\": 1, \"items\": {\"$ref\": \"#/$defs/case\"}";
+		return "{\"type\": \"array\", \"minItems\": 1, \"items\": {\"$ref\": "
+		       "\"#/$defs/case\"}";
 	}
 	return "{";
 }
@@ -80,8 +87,8 @@ static void properties(struct buf *out, unsigned where, const char *indent)
 		const struct suite_key *k = &suite_keys[i];
 		if (!(k->where & where))
 			continue;
-		buf_printf(out, "%s\n%s\t\"%s\": %s, \"description\": \"%s\"}", between, indent, k->name,
-			   type_schema(k->type), k->help);
+		buf_printf(out, "%s\n%s\t\"%s\": %s, \"description\": \"%s\"}", between, indent,
+			   k->name, type_schema(k->type), k->help);
 		between = ",";
 	}
 }
@@ -103,8 +110,9 @@ void suite_schema(struct buf *out)
 		      "\t\"type\": \"object\",\n\t\"required\": [\"suite\", \"apps\"],\n"
 		      "\t\"additionalProperties\": false,\n\t\"properties\": {");
 	properties(out, IN_SUITE, "\t");
-	buf_puts(out, "\n\t},\n\t\"$defs\": {\n\t\t\"text\": " TEXT "},\n"
-		      "\t\t\"texts\": {\"type\": \"array\", \"items\": {\"$ref\": \"#/$defs/text\"}}");
+	buf_puts(out,
+		 "\n\t},\n\t\"$defs\": {\n\t\t\"text\": " TEXT "},\n"
+		 "\t\t\"texts\": {\"type\": \"array\", \"items\": {\"$ref\": \"#/$defs/text\"}}");
 	object(out, "app", IN_APP, "\"name\", \"cases\"");
 	object(out, "case", IN_CASE, "\"name\"");
 	object(out, "fom", IN_FOM, "\"name\", \"regex\", \"unit\", \"better\"");

@@ -11,10 +11,10 @@
 enum suite_where { IN_SUITE = 1, IN_APP = 2, IN_CASE = 4, IN_FOM = 8, IN_OWN_TIMER = 16 };
 
 enum suite_type {
-	KEY_NAME,     /* letters, digits, ".", "_", "-"; of a case also {NAME} */
+	KEY_NAME, /* letters, digits, ".", "_", "-"; of a case also {NAME} */
 	KEY_TEXT,
-	KEY_COMMAND,  /* a list of texts; a text with shell: true */
-	KEY_TEXTS,    /* a list of texts */
+	KEY_COMMAND, /* a list of texts; a text with shell: true */
+	KEY_TEXTS,   /* a list of texts */
 	KEY_ENV_NAMES,
 	KEY_ENV,      /* names with a text, or with a list of texts: a sweep */
 	KEY_SWEEP,    /* names with a list of texts */
@@ -35,6 +35,7 @@ enum suite_type {
 	KEY_CASES,
 };
 
+/* clang-format off */
 #define SUITE_KEYS(K) \
 	K(suite, IN_SUITE, KEY_NAME, "name of the suite") \
 	K(name, IN_APP | IN_CASE, KEY_NAME, "letters, digits, dot, underscore, hyphen; of a case also {NAME}") \
@@ -68,6 +69,7 @@ enum suite_type {
 	K(unit, IN_FOM, KEY_TEXT, "unit of the number, 1 if it has none") \
 	K(unit, IN_OWN_TIMER, KEY_TIME_UNIT, "s, ms, us or ns") \
 	K(better, IN_FOM, KEY_BETTER, "higher or lower")
+/* clang-format on */
 
 struct suite_key {
 	const char *name;

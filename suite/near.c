@@ -24,7 +24,8 @@ unsigned near_distance(const char *a, const char *b)
 		row[0] = (unsigned)i;
 		for (size_t j = 1; j <= nb; j++) {
 			unsigned above = row[j];
-			row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+			row[j] =
+				least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
 			diagonal = above;
 		}
 	}

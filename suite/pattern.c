@@ -37,7 +37,8 @@ static int compile(struct pattern *p, const char *text, struct err *err)
 	(void)pcre2_set_newline(context, PCRE2_NEWLINE_ANYCRLF);
 	int code = 0;
 	PCRE2_SIZE at = 0;
-	/* Bytes, not UTF-8: logs are not always valid, and \C would only be a second way to say it. */
+	/* Bytes, not UTF-8: logs are not always valid, and \C would only be a second way to say it.
+	 */
 	p->code = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
 				PCRE2_MULTILINE | PCRE2_USE_OFFSET_LIMIT | PCRE2_NEVER_UTF |
 					PCRE2_NEVER_BACKSLASH_C,
@@ -54,8 +55,8 @@ static int compile(struct pattern *p, const char *text, struct err *err)
 int pattern_new(struct pattern **ret, const char *text, struct err *err)
 {
 	if (strlen(text) > PATTERN_MAX_BYTES)
-		return err_set(err, -EINVAL, "a pattern of %zu bytes; the limit is %zu", strlen(text),
-			       PATTERN_MAX_BYTES);
+		return err_set(err, -EINVAL, "a pattern of %zu bytes; the limit is %zu",
+			       strlen(text), PATTERN_MAX_BYTES);
 	struct pattern *p = calloc(1, sizeof *p);
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -66,7 +67,8 @@ int pattern_new(struct pattern **ret, const char *text, struct err *err)
 	(void)pcre2_pattern_info(p->code, PCRE2_INFO_CAPTURECOUNT, &groups);
 	p->groups = groups;
 	if (groups > PATTERN_GROUPS) {
-		rc = err_set(err, -EINVAL, "pattern '%s' has %u groups; write (?:...) for those that only group",
+		rc = err_set(err, -EINVAL,
+			     "pattern '%s' has %u groups; write (?:...) for those that only group",
 			     text, groups);
 		goto fail;
 	}
@@ -129,7 +131,8 @@ static int match(struct pattern *p, const char *text, size_t seen, size_t from, 
 	(void)pcre2_set_offset_limit(p->context, last);
 	int rc = pcre2_match(p->code, (PCRE2_SPTR)text, seen, from, 0, p->data, p->context);
 	if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
-		rc = pcre2_match(p->code, (PCRE2_SPTR)text, seen, from, PCRE2_NO_JIT, p->data, p->context);
+		rc = pcre2_match(p->code, (PCRE2_SPTR)text, seen, from, PCRE2_NO_JIT, p->data,
+				 p->context);
 	if (rc == PCRE2_ERROR_NOMATCH)
 		return 0;
 	if (rc < 0)
@@ -155,7 +158,8 @@ static size_t horizon(const char *text, size_t n, size_t last, size_t reach)
 	return line_end ? (size_t)(line_end - text) + 1 : last + reach;
 }
 
-int pattern_search(struct pattern *p, const char *text, size_t n, size_t from, struct pattern_hit *ret)
+int pattern_search(struct pattern *p, const char *text, size_t n, size_t from,
+		   struct pattern_hit *ret)
 {
 	if (!text)
 		text = "";
@@ -167,7 +171,8 @@ int pattern_search(struct pattern *p, const char *text, size_t n, size_t from, s
 		uint64_t start_ns = cpu_ns();
 		size_t seen = horizon(text, n, last, reach);
 		int rc = match(p, text, seen, from, last, ret);
-		/* What ends where the view ends might go on behind it: half a number is no number. */
+		/* What ends where the view ends might go on behind it: half a number is no number.
+		 */
 		while (rc == 1 && ret->end[0] == seen && seen < n) {
 			reach *= 2;
 			seen = horizon(text, n, last, reach);
@@ -196,8 +201,8 @@ int pattern_check(const char *text, struct err *err)
 		return rc;
 	if (p->groups != 1)
 		rc = err_set(err, -EINVAL,
-			     "pattern '%s' has %u groups; it needs exactly one, around the number", text,
-			     p->groups);
+			     "pattern '%s' has %u groups; it needs exactly one, around the number",
+			     text, p->groups);
 	pattern_free(p);
 	return rc;
 }

@@ -35,7 +35,8 @@ struct pattern_hit {
 
 /* The first match that begins at or after from. 1, 0 for none, or -E2BIG when a limit was
  * reached (the time counts over all searches with this pattern). */
-int pattern_search(struct pattern *p, const char *text, size_t n, size_t from, struct pattern_hit *ret);
+int pattern_search(struct pattern *p, const char *text, size_t n, size_t from,
+		   struct pattern_hit *ret);
 
 /* Where to go on after a hit. */
 size_t pattern_after(const struct pattern_hit *hit);

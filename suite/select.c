@@ -37,13 +37,15 @@ static int no_hit(const struct suite *s, const char *selector, struct err *err)
 			words[n++] = full;
 	}
 	const char *near = words ? near_word(selector, words, n) : NULL;
-	int rc = near ? err_set(err, -ENOENT, "%s: no case is meant by \"%s\"; did you mean \"%s\"?", s->file,
-				selector, near)
-		      : err_set(err, -ENOENT,
-				"%s: no case is meant by \"%s\"; write all, APP, APP/CASE or a pattern in quotes, "
-				"for example %s/%s",
-				s->file, selector, s->n_cases ? s->cases[0].app : "app",
-				s->n_cases ? s->cases[0].name : "case");
+	int rc =
+		near ? err_set(err, -ENOENT, "%s: no case is meant by \"%s\"; did you mean \"%s\"?",
+			       s->file, selector, near)
+		     : err_set(err, -ENOENT,
+			       "%s: no case is meant by \"%s\"; write all, APP, APP/CASE or a "
+			       "pattern in quotes, "
+			       "for example %s/%s",
+			       s->file, selector, s->n_cases ? s->cases[0].app : "app",
+			       s->n_cases ? s->cases[0].name : "case");
 	arena_free(&a);
 	return rc;
 }

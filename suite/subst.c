@@ -29,16 +29,18 @@ static size_t name_in_braces(const char *p)
 	return p[1 + n] == '}' ? n : 0;
 }
 
-static int unknown_name(struct err *err, const char *file, const struct doc_node *node, const char *name, size_t n)
+static int unknown_name(struct err *err, const char *file, const struct doc_node *node,
+			const char *name, size_t n)
 {
 	return doc_error(err, file, node,
-			 "{%.*s} stands for nothing here; declare it in vars, env or sweep, or write {{%.*s}} for "
+			 "{%.*s} stands for nothing here; declare it in vars, env or sweep, or "
+			 "write {{%.*s}} for "
 			 "the braces themselves",
 			 (int)n, name, (int)n, name);
 }
 
-const char *subst(struct arena *a, const char *file, const struct doc_node *node, const struct scope *s,
-		  struct err *err)
+const char *subst(struct arena *a, const char *file, const struct doc_node *node,
+		  const struct scope *s, struct err *err)
 {
 	if (!strchr(node->text, '{'))
 		return node->text;

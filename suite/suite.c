@@ -16,7 +16,8 @@
 static const char *folder_of(struct arena *a, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char *dir = slash ? arena_strndup(a, path, slash == path ? 1 : (size_t)(slash - path)) : arena_strdup(a, ".");
+	char *dir = slash ? arena_strndup(a, path, slash == path ? 1 : (size_t)(slash - path))
+			  : arena_strdup(a, ".");
 	char *real = dir ? realpath(dir, NULL) : NULL;
 	const char *result = real ? arena_strdup(a, real) : dir;
 	free(real);
@@ -26,7 +27,8 @@ static const char *folder_of(struct arena *a, const char *path)
 static const char *hash_of(struct arena *a, const void *bytes, size_t n)
 {
 	XXH128_hash_t h = XXH3_128bits(bytes, n);
-	return arena_printf(a, "%016llx%016llx", (unsigned long long)h.high64, (unsigned long long)h.low64);
+	return arena_printf(a, "%016llx%016llx", (unsigned long long)h.high64,
+			    (unsigned long long)h.low64);
 }
 
 int suite_parse_with(struct suite *ret, const char *path, const void *bytes, size_t n,
@@ -62,7 +64,8 @@ int suite_load_with(struct suite *ret, const char *path, const struct env_pair *
 	struct buf text = { .max = DOC_MAX_BYTES };
 	int rc = file_read(&text, path, err);
 	if (!rc)
-		rc = suite_parse_with(ret, path, text.data ? text.data : "", text.len, vars, n_vars, err);
+		rc = suite_parse_with(ret, path, text.data ? text.data : "", text.len, vars, n_vars,
+				      err);
 	buf_done(&text);
 	return rc;
 }

@@ -22,26 +22,27 @@ struct env_pair {
 /* One case after sweeps and overrides: everything needed to run it. */
 struct suite_case {
 	const char *app, *name, *title; /* title may be NULL */
-	struct txts command;   /* argv, arguments of the case included */
-	bool shell;            /* command[0] is a line for /bin/sh */
-	const char *cwd;       /* as resolved against the suite's folder; NULL: not told, and the
-				* runner gives each execution a folder of its own */
-	struct env_pair *env;  /* declared by application and case, the case's win */
+	struct txts command;            /* argv, arguments of the case included */
+	bool shell;                     /* command[0] is a line for /bin/sh */
+	const char *cwd;      /* as resolved against the suite's folder; NULL: not told, and the
+			       * runner gives each execution a folder of its own */
+	struct env_pair *env; /* declared by application and case, the case's win */
 	size_t n_env;
-	struct txts inputs;    /* environment variables that the application reads */
-	struct txts files;     /* input files, resolved; hashed into the input's identity */
-	struct txts build;     /* command that makes the program, or empty */
-	unsigned ranks;        /* 0: the case says nothing about processes */
-	const char *launcher;  /* "direct", "mpirun", ...; NULL: direct, or the configured one for ranks > 1 */
-	unsigned threads;      /* 0: not told; else OMP_NUM_THREADS is set */
-	const char *region;    /* "markers", "timer:NAME", "range:GLOB" */
+	struct txts inputs; /* environment variables that the application reads */
+	struct txts files;  /* input files, resolved; hashed into the input's identity */
+	struct txts build;  /* command that makes the program, or empty */
+	unsigned ranks;     /* 0: the case says nothing about processes */
+	const char
+		*launcher;  /* "direct", "mpirun", ...; NULL: direct, or as configured for ranks */
+	unsigned threads;   /* 0: not told; else OMP_NUM_THREADS is set */
+	const char *region; /* "markers", "timer:NAME", "range:GLOB" */
 	struct pattern_spec fom, own_timer;
 	const char *profile_no; /* reason, or NULL: may be profiled */
 	const char *excludes;   /* what the marks leave out, or NULL */
 	const char *verify;     /* outside, inside, skipped, none; NULL: not told */
 	double timeout_s;       /* NAN: the protocol's default, and so for the next two */
 	double warmup, clean;
-	unsigned line, column;  /* where the case stands */
+	unsigned line, column; /* where the case stands */
 };
 
 struct suite {

@@ -68,7 +68,8 @@ static const char *cell_of(struct arena *a, const struct env_pair *pairs, size_t
 {
 	struct buf out = { .max = (size_t)1 << 20 };
 	for (size_t i = 0; i < n; i++)
-		buf_printf(&out, "%s%s=%s", i ? ";" : "", pairs[i].name, i == swept ? value : pairs[i].value);
+		buf_printf(&out, "%s%s=%s", i ? ";" : "", pairs[i].name,
+			   i == swept ? value : pairs[i].value);
 	const char *text = out.failed ? NULL : arena_strndup(a, out.data ? out.data : "", out.len);
 	buf_done(&out);
 	return text;
@@ -99,13 +100,15 @@ static int find_sweep(const struct env_pair *pairs, size_t n, const char *case_n
 		if (!strchr(pairs[i].value, '|'))
 			continue;
 		if (swept < n)
-			return err_set(err, -EINVAL, "two sweeps: %s and %s", pairs[swept].name, pairs[i].name);
+			return err_set(err, -EINVAL, "two sweeps: %s and %s", pairs[swept].name,
+				       pairs[i].name);
 		swept = i;
 	}
 	if (swept == n && strstr(case_name, "{}"))
 		return err_set(err, -EINVAL, "{} without a sweep: \"%s\"", case_name);
 	if (swept < n && !strstr(case_name, "{}"))
-		return err_set(err, -EINVAL, "sweep without {}: %s, in case \"%s\"", pairs[swept].name, case_name);
+		return err_set(err, -EINVAL, "sweep without {}: %s, in case \"%s\"",
+			       pairs[swept].name, case_name);
 	*ret = swept;
 	return 0;
 }
@@ -130,7 +133,8 @@ int sweep_expand(struct arena *a, const char *case_name, const char *env_cell,
 		if (!as_name || !cases)
 			return err_set(err, -ENOMEM, "out of memory");
 		if (swept < n && (!*value || suite_name_fault(as_name)))
-			return err_set(err, -EINVAL, "bad value: \"%s\" of %s can't be in a case name", value,
+			return err_set(err, -EINVAL,
+				       "bad value: \"%s\" of %s can't be in a case name", value,
 				       pairs[swept].name);
 		cases[made] = (struct swept_case){
 			.name = swept < n ? name_of(a, case_name, value) : case_name,

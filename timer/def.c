@@ -22,14 +22,15 @@ static int fault(struct def_reader *r, const struct doc_node *at, const char *ke
 	return doc_error(r->err, r->file, at, "%s: %s", key, why);
 }
 
-/* ---- small things -------------------------------------------------------------------------------- */
+/* ---- small things
+ * -------------------------------------------------------------------------------- */
 
 static int check_keys(struct def_reader *r, const char *what, const struct doc_node *map,
 		      const char *const *known, size_t n)
 {
 	if (map->kind != DOC_MAP)
-		return doc_error(r->err, r->file, map, "%s must be a mapping of keys, this is %s", what,
-				 doc_kind_name(map->kind));
+		return doc_error(r->err, r->file, map, "%s must be a mapping of keys, this is %s",
+				 what, doc_kind_name(map->kind));
 	for (size_t i = 0; i < map->n; i++) {
 		const char *key = map->keys[i]->text;
 		bool ok = false;
@@ -38,16 +39,18 @@ static int check_keys(struct def_reader *r, const char *what, const struct doc_n
 		if (ok)
 			continue;
 		const char *near = near_word(key, known, n);
-		return doc_error(r->err, r->file, map->keys[i], "unknown key \"%s\" in %s%s%s%s", key, what,
-				 near ? "; did you mean \"" : "; docs/timers.md lists the known ones", near ? near : "",
-				 near ? "\"?" : "");
+		return doc_error(
+			r->err, r->file, map->keys[i], "unknown key \"%s\" in %s%s%s%s", key, what,
+			near ? "; did you mean \"" : "; docs/timers.md lists the known ones",
+			near ? near : "", near ? "\"?" : "");
 	}
 	return 0;
 }
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* A text of a mapping; NULL where the key is not there. */
-static int get_text(struct def_reader *r, const struct doc_node *map, const char *key, const char **ret)
+static int get_text(struct def_reader *r, const struct doc_node *map, const char *key,
+		    const char **ret)
 {
 	const struct doc_node *node = doc_get(map, key);
 	*ret = NULL;
@@ -69,12 +72,14 @@ static int get_flag(struct def_reader *r, const struct doc_node *map, const char
 	if (rc || !text)
 		return rc;
 	*ret = strcmp(text, "true") == 0;
-	return *ret || strcmp(text, "false") == 0 ? 0 : fault(r, doc_get(map, key), key, "must be true or false");
+	return *ret || strcmp(text, "false") == 0
+		       ? 0
+		       : fault(r, doc_get(map, key), key, "must be true or false");
 }
 
 /* Which of the words; -1 leaves *ret as it is. */
-static int get_word(struct def_reader *r, const struct doc_node *map, const char *key, const char *const *words,
-		    size_t n, const char *all, int *ret)
+static int get_word(struct def_reader *r, const struct doc_node *map, const char *key,
+		    const char *const *words, size_t n, const char *all, int *ret)
 {
 	const char *text;
 	int rc = get_text(r, map, key, &text);
@@ -85,14 +90,17 @@ static int get_word(struct def_reader *r, const struct doc_node *map, const char
 			*ret = (int)i;
 			return 0;
 		}
-	return doc_error(r->err, r->file, doc_get(map, key), "%s: \"%s\" must be %s", key, text, all);
+	return doc_error(r->err, r->file, doc_get(map, key), "%s: \"%s\" must be %s", key, text,
+			 all);
 }
 
-static int add_pattern(struct def_reader *r, const struct doc_node *at, const char *text, struct pattern **ret)
+static int add_pattern(struct def_reader *r, const struct doc_node *at, const char *text,
+		       struct pattern **ret)
 {
 	struct timer_def *d = r->def;
 	struct err why = { 0 };
-	d->patterns = arena_grow(&d->arena, d->patterns, &d->patterns_room, d->n_patterns + 1, sizeof *d->patterns);
+	d->patterns = arena_grow(&d->arena, d->patterns, &d->patterns_room, d->n_patterns + 1,
+				 sizeof *d->patterns);
 	if (!d->patterns)
 		return err_set(r->err, -ENOMEM, "out of memory");
 	int rc = pattern_new(ret, text, &why);
@@ -102,7 +110,8 @@ static int add_pattern(struct def_reader *r, const struct doc_node *at, const ch
 	return 0;
 }
 
-static int get_pattern(struct def_reader *r, const struct doc_node *map, const char *key, struct pattern **ret)
+static int get_pattern(struct def_reader *r, const struct doc_node *map, const char *key,
+		       struct pattern **ret)
 {
 	const char *text;
 	int rc = get_text(r, map, key, &text);
@@ -115,14 +124,16 @@ static int add_file(struct def_reader *r, const char *glob)
 	for (size_t i = 0; i < d->files.n; i++)
 		if (strcmp(d->files.items[i], glob) == 0)
 			return 0;
-	d->files.items = arena_grow(&d->arena, d->files.items, &d->files_room, d->files.n + 1, sizeof *d->files.items);
+	d->files.items = arena_grow(&d->arena, d->files.items, &d->files_room, d->files.n + 1,
+				    sizeof *d->files.items);
 	if (!d->files.items)
 		return err_set(r->err, -ENOMEM, "out of memory");
 	d->files.items[d->files.n++] = glob;
 	return 0;
 }
 
-/* ---- terms --------------------------------------------------------------------------------------- */
+/* ---- terms
+ * --------------------------------------------------------------------------------------- */
 
 static const char *const take_words[] = { "last", "first", "only", "sum", "count", "each" };
 
@@ -153,10 +164,13 @@ static int put_unit(struct def_reader *r, const struct doc_node *map, struct tim
 		return rc;
 	ret->clock = strcmp(unit, "clock") == 0;
 	ret->exponent = ret->clock ? 0 : number_unit_exponent(unit);
-	return ret->exponent > 0 ? fault(r, doc_get(map, "unit"), "unit", "must be s, ms, us, ns or clock") : 0;
+	return ret->exponent > 0
+		       ? fault(r, doc_get(map, "unit"), "unit", "must be s, ms, us, ns or clock")
+		       : 0;
 }
 
-static int put_number(struct def_reader *r, const struct doc_node *map, const char *key, double *ret)
+static int put_number(struct def_reader *r, const struct doc_node *map, const char *key,
+		      double *ret)
 {
 	const char *text;
 	int rc = get_text(r, map, key, &text);
@@ -178,9 +192,12 @@ static int put_groups(struct def_reader *r, const struct doc_node *at, struct ti
 		t->value_group = 1;
 	if (!t->value_group)
 		return doc_error(r->err, r->file, at,
-				 "pattern '%s': needs one group around the number, or one named (?<value>...)", t->text);
+				 "pattern '%s': needs one group around the number, or one named "
+				 "(?<value>...)",
+				 t->text);
 	if (t->take == TAKE_EACH && !t->name_group)
-		return doc_error(r->err, r->file, at, "pattern '%s': take: each needs a group (?<name>...)", t->text);
+		return doc_error(r->err, r->file, at,
+				 "pattern '%s': take: each needs a group (?<name>...)", t->text);
 	return 0;
 }
 
@@ -193,8 +210,9 @@ static void term_init(struct def_reader *r, struct timer_term *t)
 static int put_term_keys(struct def_reader *r, const struct doc_node *node, struct timer_term *ret,
 			 const struct doc_node **ret_at)
 {
-	static const char *const keys[] = { "name",  "file",	 "pattern", "count", "take",	"unit",
-					    "scope", "subtract", "absent",  "skip",  "missing" };
+	static const char *const keys[] = { "name",   "file", "pattern", "count",
+					    "take",   "unit", "scope",   "subtract",
+					    "absent", "skip", "missing" };
 	int rc = check_keys(r, "a timer's term", node, keys, COUNT(keys));
 	if (rc)
 		return rc;
@@ -203,7 +221,8 @@ static int put_term_keys(struct def_reader *r, const struct doc_node *node, stru
 	double skip = 0;
 	*ret_at = count ? count : doc_get(node, "pattern");
 	if (!*ret_at || (count && doc_get(node, "pattern")))
-		return doc_error(r->err, r->file, node, "a term needs a pattern, or count with one");
+		return doc_error(r->err, r->file, node,
+				 "a term needs a pattern, or count with one");
 	rc = get_text(r, node, count ? "count" : "pattern", &ret->text);
 	if (!rc)
 		rc = get_text(r, node, "name", &ret->name);
@@ -212,8 +231,8 @@ static int put_term_keys(struct def_reader *r, const struct doc_node *node, stru
 	if (!rc)
 		rc = get_text(r, node, "missing", &ret->missing);
 	if (!rc)
-		rc = get_word(r, node, "take", take_words, COUNT(take_words), "last, first, only, sum, count or each",
-			      &take);
+		rc = get_word(r, node, "take", take_words, COUNT(take_words),
+			      "last, first, only, sum, count or each", &take);
 	if (!rc)
 		rc = put_unit(r, node, ret);
 	if (!rc)
@@ -230,14 +249,16 @@ static int put_term_keys(struct def_reader *r, const struct doc_node *node, stru
 }
 
 /* A text is the pattern alone (or a number); a mapping says more. */
-static int put_term(struct def_reader *r, const struct doc_node *node, bool constants, struct timer_term *ret)
+static int put_term(struct def_reader *r, const struct doc_node *node, bool constants,
+		    struct timer_term *ret)
 {
 	term_init(r, ret);
 	const struct doc_node *at = node;
 	int rc = 0;
 	if (node->kind == DOC_TEXT) {
 		ret->text = node->text;
-		if (constants && number_parse(node->text, strlen(node->text), &ret->constant) == METRIC_OK)
+		if (constants &&
+		    number_parse(node->text, strlen(node->text), &ret->constant) == METRIC_OK)
 			return 0;
 	} else {
 		rc = put_term_keys(r, node, ret, &at);
@@ -250,7 +271,8 @@ static int put_term(struct def_reader *r, const struct doc_node *node, bool cons
 }
 
 /* One term, or a list of them. */
-static int put_terms(struct def_reader *r, const struct doc_node *map, const char *key, struct timer_terms *ret)
+static int put_terms(struct def_reader *r, const struct doc_node *map, const char *key,
+		     struct timer_terms *ret)
 {
 	const struct doc_node *node = doc_get(map, key);
 	if (!node)
@@ -262,7 +284,8 @@ static int put_terms(struct def_reader *r, const struct doc_node *map, const cha
 	if (!ret->items)
 		return err_set(r->err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++) {
-		int rc = put_term(r, node->kind == DOC_LIST ? node->items[i] : node, false, &ret->items[i]);
+		int rc = put_term(r, node->kind == DOC_LIST ? node->items[i] : node, false,
+				  &ret->items[i]);
 		if (rc)
 			return rc;
 	}
@@ -270,10 +293,11 @@ static int put_terms(struct def_reader *r, const struct doc_node *map, const cha
 	return 0;
 }
 
-/* ---- conditions ---------------------------------------------------------------------------------- */
+/* ---- conditions
+ * ---------------------------------------------------------------------------------- */
 
-static int put_operands(struct def_reader *r, const char *key, const struct doc_node *node, bool two,
-			struct timer_condition *ret)
+static int put_operands(struct def_reader *r, const char *key, const struct doc_node *node,
+			bool two, struct timer_condition *ret)
 {
 	if (!two)
 		return put_term(r, node, false, &ret->a);
@@ -286,16 +310,25 @@ static int put_operands(struct def_reader *r, const char *key, const struct doc_
 /* "present" and "absent" only ask whether: their patterns need no group. */
 static int put_presence(struct def_reader *r, const struct doc_node *node, struct timer_term *ret)
 {
-	const struct doc_node key = { .kind = DOC_TEXT, .text = "count", .line = node->line, .column = node->column };
-	struct doc_node *keys[] = { (struct doc_node *)&key }, *items[] = { (struct doc_node *)node };
-	const struct doc_node counted = { .kind = DOC_MAP, .keys = keys, .items = items, .n = 1,
-					  .line = node->line, .column = node->column };
+	const struct doc_node key = {
+		.kind = DOC_TEXT, .text = "count", .line = node->line, .column = node->column
+	};
+	struct doc_node *keys[] = { (struct doc_node *)&key },
+			*items[] = { (struct doc_node *)node };
+	const struct doc_node counted = { .kind = DOC_MAP,
+					  .keys = keys,
+					  .items = items,
+					  .n = 1,
+					  .line = node->line,
+					  .column = node->column };
 	return put_term(r, node->kind == DOC_TEXT ? &counted : node, false, ret);
 }
 
-static int put_condition(struct def_reader *r, const struct doc_node *map, struct timer_condition *ret)
+static int put_condition(struct def_reader *r, const struct doc_node *map,
+			 struct timer_condition *ret)
 {
-	static const char *const keys[] = { "equal", "no_less", "present", "absent", "consecutive", "when", "why" };
+	static const char *const keys[] = { "equal",       "no_less", "present", "absent",
+					    "consecutive", "when",    "why" };
 	int rc = check_keys(r, "a condition", map, keys, COUNT(keys)), found = 0;
 	for (int k = 0; !rc && k < 5; k++) {
 		const struct doc_node *node = doc_get(map, keys[k]);
@@ -303,11 +336,14 @@ static int put_condition(struct def_reader *r, const struct doc_node *map, struc
 			continue;
 		found++;
 		ret->check = (enum timer_check)k;
-		rc = k == CHECK_PRESENT || k == CHECK_ABSENT ? put_presence(r, node, &ret->a)
-							      : put_operands(r, keys[k], node, k < 2, ret);
+		rc = k == CHECK_PRESENT || k == CHECK_ABSENT
+			     ? put_presence(r, node, &ret->a)
+			     : put_operands(r, keys[k], node, k < 2, ret);
 	}
 	if (!rc && found != 1)
-		rc = doc_error(r->err, r->file, map, "a condition is one of equal, no_less, present, absent, consecutive");
+		rc = doc_error(
+			r->err, r->file, map,
+			"a condition is one of equal, no_less, present, absent, consecutive");
 	const struct doc_node *when = rc ? NULL : doc_get(map, "when");
 	ret->has_when = when;
 	if (when)
@@ -315,7 +351,8 @@ static int put_condition(struct def_reader *r, const struct doc_node *map, struc
 	if (!rc)
 		rc = get_text(r, map, "why", &ret->why);
 	if (!rc && !ret->why)
-		rc = doc_error(r->err, r->file, map, "a condition has no \"why\"; say what a run that breaks it is");
+		rc = doc_error(r->err, r->file, map,
+			       "a condition has no \"why\"; say what a run that breaks it is");
 	return rc;
 }
 
@@ -339,17 +376,20 @@ static int put_conditions(struct def_reader *r, const struct doc_node *map)
 	return 0;
 }
 
-/* ---- the definition ------------------------------------------------------------------------------ */
+/* ---- the definition
+ * ------------------------------------------------------------------------------ */
 
 static int put_head(struct def_reader *r, const struct doc_node *root)
 {
 	static const char *const ranks[] = { "slowest", "average", "rank0", "max" };
 	static const char *const sync[] = { "no", "yes", "unknown" };
-	static const char *const must[] = { "name", "title", "source", "covers", "ranks", "device_sync", "region" };
+	static const char *const must[] = { "name",  "title",       "source", "covers",
+					    "ranks", "device_sync", "region" };
 	struct timer_def *d = r->def;
 	for (size_t i = 0; i < COUNT(must); i++)
 		if (!doc_get(root, must[i]))
-			return doc_error(r->err, r->file, root, "the definition has no \"%s\"; add it", must[i]);
+			return doc_error(r->err, r->file, root,
+					 "the definition has no \"%s\"; add it", must[i]);
 	int which_ranks = 0, which_sync = 2, rc = get_text(r, root, "name", &d->name);
 	if (!rc)
 		rc = get_text(r, root, "title", &d->title);
@@ -362,9 +402,11 @@ static int put_head(struct def_reader *r, const struct doc_node *root)
 	if (!rc)
 		rc = get_text(r, root, "file", &d->file);
 	if (!rc)
-		rc = get_word(r, root, "ranks", ranks, COUNT(ranks), "slowest, average, rank0 or max", &which_ranks);
+		rc = get_word(r, root, "ranks", ranks, COUNT(ranks),
+			      "slowest, average, rank0 or max", &which_ranks);
 	if (!rc)
-		rc = get_word(r, root, "device_sync", sync, COUNT(sync), "yes, no or unknown", &which_sync);
+		rc = get_word(r, root, "device_sync", sync, COUNT(sync), "yes, no or unknown",
+			      &which_sync);
 	d->ranks = ranks[which_ranks];
 	d->device_sync = (signed char)(which_sync == 2 ? UNKNOWN : which_sync);
 	if (!d->file)
@@ -373,19 +415,22 @@ static int put_head(struct def_reader *r, const struct doc_node *root)
 }
 
 /* Terms that add up are times: no counts, no lists of parts. */
-static int put_times(struct def_reader *r, const struct doc_node *root, const char *key, struct timer_terms *ret)
+static int put_times(struct def_reader *r, const struct doc_node *root, const char *key,
+		     struct timer_terms *ret)
 {
 	int rc = put_terms(r, root, key, ret);
 	for (size_t i = 0; !rc && i < ret->n; i++)
 		if (ret->items[i].take == TAKE_COUNT || ret->items[i].take == TAKE_EACH)
-			rc = fault(r, doc_get(root, key), key, "a time is no count and no list; take last, first, only or sum");
+			rc = fault(r, doc_get(root, key), key,
+				   "a time is no count and no list; take last, first, only or sum");
 	return rc;
 }
 
 static int put_definition(struct def_reader *r, const struct doc_node *root)
 {
-	static const char *const keys[] = { "name",   "title", "source",   "covers", "ranks", "device_sync", "caveat",
-					    "file",   "region", "steps",    "excluded", "setup", "parts", "complete" };
+	static const char *const keys[] = { "name",        "title",  "source", "covers",  "ranks",
+					    "device_sync", "caveat", "file",   "region",  "steps",
+					    "excluded",    "setup",  "parts",  "complete" };
 	struct timer_def *d = r->def;
 	int rc = check_keys(r, "the definition", root, keys, COUNT(keys));
 	if (!rc)
@@ -402,11 +447,13 @@ static int put_definition(struct def_reader *r, const struct doc_node *root)
 		rc = put_terms(r, root, "parts", &d->parts);
 	for (size_t i = 0; !rc && i < d->parts.n; i++)
 		if (!d->parts.items[i].name && d->parts.items[i].take != TAKE_EACH)
-			rc = fault(r, doc_get(root, "parts"), "parts", "a part needs a name, or take: each with a group \"name\"");
+			rc = fault(r, doc_get(root, "parts"), "parts",
+				   "a part needs a name, or take: each with a group \"name\"");
 	return rc ? rc : put_conditions(r, root);
 }
 
-int timer_def_parse(struct timer_def **ret, const char *file, const void *bytes, size_t n, struct err *err)
+int timer_def_parse(struct timer_def **ret, const char *file, const void *bytes, size_t n,
+		    struct err *err)
 {
 	struct timer_def *d = calloc(1, sizeof *d);
 	if (!d)

@@ -21,18 +21,18 @@ struct timer_scope {
 
 /* One number out of one file. */
 struct timer_term {
-	const char *name;    /* of a part */
-	const char *file;    /* a glob; "run.log" is the output */
-	const char *text;    /* the pattern's text, for sentences */
+	const char *name; /* of a part */
+	const char *file; /* a glob; "run.log" is the output */
+	const char *text; /* the pattern's text, for sentences */
 	struct pattern *pattern;
 	unsigned value_group, name_group;
 	enum timer_take take;
-	size_t skip;         /* so many of the first matches do not count */
-	int exponent;        /* power of ten of the unit */
-	bool clock;          /* unit: clock */
+	size_t skip;  /* so many of the first matches do not count */
+	int exponent; /* power of ten of the unit */
+	bool clock;   /* unit: clock */
 	bool subtract;
-	double if_absent;    /* NAN: then the whole timer is missing */
-	double constant;     /* NAN, or a plain number in place of a pattern */
+	double if_absent; /* NAN: then the whole timer is missing */
+	double constant;  /* NAN, or a plain number in place of a pattern */
 	struct timer_scope scope;
 	const char *missing; /* what to do about a miss, or NULL */
 };

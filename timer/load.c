@@ -21,8 +21,10 @@ static const char *default_path(struct arena *a)
 	if (!slash)
 		return "/usr/local/share/roimeter/timers:/usr/share/roimeter/timers";
 	*slash = 0;
-	return arena_printf(a, "%s/../share/roimeter/timers:%s/../../suites/timers:/usr/local/share/roimeter/timers:"
-			       "/usr/share/roimeter/timers",
+	return arena_printf(a,
+			    "%s/../share/roimeter/timers:%s/../../suites/timers:/usr/local/share/"
+			    "roimeter/timers:"
+			    "/usr/share/roimeter/timers",
 			    exe, exe);
 }
 
@@ -32,22 +34,25 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Names of the definitions in one folder, for the sentence about one that is not there. */
-static void list_folder(struct arena *a, const char *folder, const char **names, size_t max, size_t *n)
+static void list_folder(struct arena *a, const char *folder, const char **names, size_t max,
+			size_t *n)
 {
 	DIR *dir = opendir(folder);
 	if (!dir)
 		return;
 	for (struct dirent *e; (e = readdir(dir)) && *n < max;) {
 		size_t len = strlen(e->d_name);
-		if (len > 5 && strcmp(e->d_name + len - 5, ".yaml") == 0 && e->d_name[0] != '.')
-			names[*n] = arena_strndup(a, e->d_name, len - 5), *n += names[*n] != NULL;
+		if (len <= 5 || strcmp(e->d_name + len - 5, ".yaml") != 0 || e->d_name[0] == '.')
+			continue;
+		names[*n] = arena_strndup(a, e->d_name, len - 5);
+		*n += names[*n] != NULL;
 	}
 	(void)closedir(dir);
 }
 
 static int not_there(struct arena *a, const char *name, const char *path, struct err *err)
 {
-	const char *names[100];
+	const char *names[100] = { 0 };
 	size_t n = 0;
 	char *copy = arena_strdup(a, path), *save = NULL;
 	for (char *f = copy ? strtok_r(copy, ":", &save) : NULL; f; f = strtok_r(NULL, ":", &save))
@@ -57,8 +62,11 @@ static int not_there(struct arena *a, const char *name, const char *path, struct
 	for (size_t i = 0; i < n; i++)
 		if (!i || strcmp(names[i], names[i - 1]) != 0)
 			buf_printf(&all, "%s%s", all.len ? ", " : "", names[i]);
-	int rc = n ? err_set(err, -ENOENT, "there is no timer definition \"%s\"; there are: %s", name, all.data)
-		   : err_set(err, -ENOENT, "there is no timer definition \"%s\", and none at all in %s", name, path);
+	int rc = n ? err_set(err, -ENOENT, "there is no timer definition \"%s\"; there are: %s",
+			     name, all.data)
+		   : err_set(err, -ENOENT,
+			     "there is no timer definition \"%s\", and none at all in %s", name,
+			     path);
 	buf_done(&all);
 	return rc;
 }

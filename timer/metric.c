@@ -16,7 +16,8 @@
 #define NO_NUMBER "(\\*{2,}|(?<![A-Za-z0-9_])[-+]?(?i:nan|inf|infinity)(?![A-Za-z0-9_]))"
 
 /* The last match at or after from. 1, 0, -E2BIG. */
-static int last_match(struct pattern *p, const char *text, size_t n, size_t from, struct pattern_hit *ret)
+static int last_match(struct pattern *p, const char *text, size_t n, size_t from,
+		      struct pattern_hit *ret)
 {
 	struct pattern_hit hit;
 	int found = 0, rc;
@@ -29,8 +30,8 @@ static int last_match(struct pattern *p, const char *text, size_t n, size_t from
 }
 
 /* What the prefix in the output makes of the declared unit. */
-static double folded(double value, const char *text, const struct pattern_hit *hit, unsigned prefix, unsigned more,
-		     int declared, bool binary)
+static double folded(double value, const char *text, const struct pattern_hit *hit, unsigned prefix,
+		     unsigned more, int declared, bool binary)
 {
 	if (more && hit->begin[more] != PATTERN_UNSET)
 		return number_scale(value, unit_prefix_exponent(text + hit->begin[more], 1));
@@ -46,7 +47,7 @@ static double folded(double value, const char *text, const struct pattern_hit *h
 struct finder {
 	struct arena arena;
 	struct pattern *pattern; /* with other prefixes of the unit, where that makes sense */
-	const char *text; /* its own */
+	const char *text;        /* its own */
 	int declared, binary;
 };
 
@@ -74,7 +75,8 @@ static enum metric_status no_number_after(struct finder *f, const char *text, si
 	const char *begin = NULL, *end = unit_group_end(f->text, &begin);
 	if (!end)
 		return METRIC_NOT_MATCHED;
-	const char *other = arena_printf(&f->arena, "%.*s%s%s", (int)(begin - f->text), f->text, NO_NUMBER, end);
+	const char *other = arena_printf(&f->arena, "%.*s%s%s", (int)(begin - f->text), f->text,
+					 NO_NUMBER, end);
 	struct pattern *p = NULL;
 	if (!other || pattern_new(&p, other, NULL))
 		return METRIC_NOT_MATCHED;
@@ -108,8 +110,8 @@ static void find(struct finder *f, const char *text, size_t n, struct metric *re
 				    pattern_group(f->pattern, "more"), f->declared, f->binary);
 }
 
-int metric_find(const char *pattern, const char *unit, const char *text, size_t n, struct metric *ret,
-		struct err *err)
+int metric_find(const char *pattern, const char *unit, const char *text, size_t n,
+		struct metric *ret, struct err *err)
 {
 	*ret = (struct metric){ .status = METRIC_NONE, .value = NAN };
 	if (!pattern)
@@ -124,25 +126,28 @@ int metric_find(const char *pattern, const char *unit, const char *text, size_t 
 	return rc;
 }
 
-int metric_find_seconds(const char *pattern, const char *unit, const char *text, size_t n, struct metric *ret,
-			struct err *err)
+int metric_find_seconds(const char *pattern, const char *unit, const char *text, size_t n,
+			struct metric *ret, struct err *err)
 {
 	int rc = metric_find(pattern, unit, text, n, ret, err);
 	int exponent = number_unit_exponent(unit);
 	if (!rc && pattern && exponent > 0) {
 		*ret = (struct metric){ .status = METRIC_NONE, .value = NAN };
-		return err_set(err, -EINVAL, "unit \"%s\" of a timer; write s, ms, us or ns", unit ? unit : "");
+		return err_set(err, -EINVAL, "unit \"%s\" of a timer; write s, ms, us or ns",
+			       unit ? unit : "");
 	}
 	if (!rc && ret->status == METRIC_OK)
 		ret->value = number_scale(ret->value, exponent);
 	return rc;
 }
 
-/* ---- the launcher's report -------------------------------------------------------------------- */
+/* ---- the launcher's report --------------------------------------------------------------------
+ */
 
 static bool in_word(char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       c == '_';
 }
 
 /* "0 mismatch, 0 unverified" as whole words: 10 mismatches are not 0. */
@@ -157,7 +162,8 @@ static bool audit_clean(const char *line)
 	return false;
 }
 
-void launcher_audit(struct arena *a, const char *text, size_t n, const char **ret_line, signed char *ret_ok)
+void launcher_audit(struct arena *a, const char *text, size_t n, const char **ret_line,
+		    signed char *ret_ok)
 {
 	static const char mark[] = "audit summary:";
 	*ret_line = NULL;

@@ -1,4 +1,5 @@
-/* A grammar of our own before strtod: strtod alone takes "0x1p3", "nan(1)" and the locale's comma. */
+/* A grammar of our own before strtod: strtod alone takes "0x1p3", "nan(1)" and the locale's comma.
+ */
 #include "timer/number.h"
 
 #include <ctype.h>
@@ -64,7 +65,8 @@ static bool copy_digits(const char *text, size_t n, char out[MAX_DIGITS + 1])
 /* Where the exponent begins; Fortran leaves out its letter when it has three digits. */
 static char *exponent(char *p)
 {
-	if (*p && strchr("eEdDqQ", *p) && (digit(p[1]) || ((p[1] == '+' || p[1] == '-') && digit(p[2]))))
+	if (*p && strchr("eEdDqQ", *p) &&
+	    (digit(p[1]) || ((p[1] == '+' || p[1] == '-') && digit(p[2]))))
 		return p;
 	bool bare = (*p == '+' || *p == '-') && digit(p[1]) && digit(p[2]) && digit(p[3]) && !p[4];
 	return bare ? p : NULL;
@@ -191,7 +193,9 @@ int number_unit_exponent(const char *unit)
 
 double number_scale(double value, int exponent_of_ten)
 {
-	/* Dividing by an exact power of ten rounds once; multiplying by its inverse rounds twice. */
+	/* Dividing by an exact power of ten rounds once; multiplying by its inverse rounds twice.
+	 */
 	double power = pow(10, abs(exponent_of_ten));
-	return exponent_of_ten == 0 ? value : num15(exponent_of_ten > 0 ? value * power : value / power);
+	return exponent_of_ten == 0 ? value
+				    : num15(exponent_of_ten > 0 ? value * power : value / power);
 }

@@ -1,5 +1,6 @@
 /* What a definition finds in the files of one execution. Whatever is not exactly as the definition
- * has it makes the timer missing, with the place: a time that is nearly right is worse than none. */
+ * has it makes the timer missing, with the place: a time that is nearly right is worse than none.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fnmatch.h>
@@ -39,7 +40,8 @@ static enum found say(struct reading *r, enum found answer, const char *format, 
 	return answer;
 }
 
-/* ---- files ----------------------------------------------------------------------------------------- */
+/* ---- files
+ * ----------------------------------------------------------------------------------------- */
 
 bool timer_file_matches(const char *glob, const char *path)
 {
@@ -69,15 +71,16 @@ static enum found find_file(struct reading *r, const char *glob, const struct ti
 		if (hits++ == 0)
 			*ret = first = &r->files[i];
 		else
-			(void)say(r, ABSENT, "%zu files match %s (%s, %s), and one is wanted", hits, glob, first->name,
-				  r->files[i].name);
+			(void)say(r, ABSENT, "%zu files match %s (%s, %s), and one is wanted", hits,
+				  glob, first->name, r->files[i].name);
 	}
 	if (hits == 0)
 		return say(r, ABSENT, "there is no file %s", glob);
 	return hits == 1 ? FOUND : BROKEN;
 }
 
-/* ---- the part of the text that counts ---------------------------------------------------------- */
+/* ---- the part of the text that counts ----------------------------------------------------------
+ */
 
 struct range {
 	const struct timer_file *file;
@@ -141,7 +144,8 @@ static enum found narrow_from(struct reading *r, const struct timer_term *t, str
 	if (rc < 0)
 		return too_costly(r, g->file);
 	if (found == PATTERN_UNSET)
-		return say(r, ABSENT, "%s does not have the block where the time stands", g->file->name);
+		return say(r, ABSENT, "%s does not have the block where the time stands",
+			   g->file->name);
 	g->begin = line_after(g->file->text, g->end, found);
 	return FOUND;
 }
@@ -160,8 +164,10 @@ static enum found narrow_below(struct reading *r, const struct timer_term *t, st
 	if (rc < 0)
 		return too_costly(r, g->file);
 	if (hits != 1)
-		return say(r, ABSENT, "%s has %zu lines for the block where the time stands, and one is wanted",
-			   g->file->name, hits);
+		return say(
+			r, ABSENT,
+			"%s has %zu lines for the block where the time stands, and one is wanted",
+			g->file->name, hits);
 	const char *text = g->file->text;
 	size_t begin = line_begin(text, found), end;
 	long own = indentation(text, g->end, begin);
@@ -195,7 +201,8 @@ static enum found range_of(struct reading *r, const struct timer_term *t, struct
 	return f == FOUND && t->scope.below ? narrow_below(r, t, g) : f;
 }
 
-/* ---- terms ----------------------------------------------------------------------------------------- */
+/* ---- terms
+ * ----------------------------------------------------------------------------------------- */
 
 static enum found value_of(struct reading *r, const struct timer_term *t, const struct range *g,
 			   const struct pattern_hit *hit, double *ret)
@@ -203,13 +210,15 @@ static enum found value_of(struct reading *r, const struct timer_term *t, const 
 	unsigned v = t->value_group;
 	const char *text = hit->begin[v] == PATTERN_UNSET ? "" : g->file->text + hit->begin[v];
 	size_t n = hit->begin[v] == PATTERN_UNSET ? 0 : hit->end[v] - hit->begin[v];
-	enum metric_status s = t->clock ? number_parse_clock(text, n, ret) : number_parse(text, n, ret);
+	enum metric_status s =
+		t->clock ? number_parse_clock(text, n, ret) : number_parse(text, n, ret);
 	if (s == METRIC_OK && *ret >= 0) {
 		*ret = number_scale(*ret, t->exponent);
 		return FOUND;
 	}
-	const char *what = s == METRIC_OK ? "is negative" : s == METRIC_OVERFLOWED ? "did not fit into its field"
-										   : "is not a number";
+	const char *what = s == METRIC_OK           ? "is negative"
+			   : s == METRIC_OVERFLOWED ? "did not fit into its field"
+						    : "is not a number";
 	return say(r, BROKEN, "%s:%zu: \"%.*s\" %s", g->file->name, line_of(g->file, hit->begin[0]),
 		   (int)(n < 40 ? n : 40), text, what);
 }
@@ -223,11 +232,14 @@ struct tally {
 static bool counts(const struct range *g, const struct pattern_hit *hit)
 {
 	const char *text = g->file->text;
-	return g->indent < 0 || indentation(text, g->end, line_begin(text, hit->begin[0])) == g->indent;
+	return g->indent < 0 ||
+	       indentation(text, g->end, line_begin(text, hit->begin[0])) == g->indent;
 }
 
-/* All matches, in one pass. A sum looks at each value, since one that is skipped would be missed. */
-static enum found gather(struct reading *r, const struct timer_term *t, const struct range *g, struct tally *ret)
+/* All matches, in one pass. A sum looks at each value, since one that is skipped would be missed.
+ */
+static enum found gather(struct reading *r, const struct timer_term *t, const struct range *g,
+			 struct tally *ret)
 {
 	struct pattern_hit hit;
 	size_t at = g->begin, skip = t->skip;
@@ -270,8 +282,8 @@ static enum found term_value(struct reading *r, const struct timer_term *t, doub
 		return FOUND;
 	}
 	if (f == FOUND && !all.hits)
-		f = say(r, ABSENT, "%s has no line that matches '%s'%s%s", g.file->name, t->text, t->missing ? "; " : "",
-			t->missing ? t->missing : "");
+		f = say(r, ABSENT, "%s has no line that matches '%s'%s%s", g.file->name, t->text,
+			t->missing ? "; " : "", t->missing ? t->missing : "");
 	if (f == ABSENT && known(t->if_absent)) {
 		*ret = t->if_absent;
 		return FOUND;
@@ -279,8 +291,8 @@ static enum found term_value(struct reading *r, const struct timer_term *t, doub
 	if (f != FOUND)
 		return f;
 	if (t->take == TAKE_ONLY && all.hits != 1)
-		return say(r, BROKEN, "%s has %zu lines that match '%s', and one is wanted", g.file->name, all.hits,
-			   t->text);
+		return say(r, BROKEN, "%s has %zu lines that match '%s', and one is wanted",
+			   g.file->name, all.hits, t->text);
 	if (t->take == TAKE_SUM) {
 		*ret = all.sum;
 		return FOUND;
@@ -303,7 +315,8 @@ static enum found terms_sum(struct reading *r, const struct timer_terms *terms, 
 	return FOUND;
 }
 
-/* ---- parts ----------------------------------------------------------------------------------------- */
+/* ---- parts
+ * ----------------------------------------------------------------------------------------- */
 
 static void add_part(struct reading *r, const char *name, size_t n, double seconds)
 {
@@ -333,7 +346,8 @@ static void each_part(struct reading *r, const struct timer_term *t)
 		double value;
 		at = pattern_after(&hit);
 		size_t begin = hit.begin[t->name_group];
-		if (counts(&g, &hit) && begin != PATTERN_UNSET && value_of(r, t, &g, &hit, &value) == FOUND)
+		if (counts(&g, &hit) && begin != PATTERN_UNSET &&
+		    value_of(r, t, &g, &hit, &value) == FOUND)
 			add_part(r, g.file->text + begin, hit.end[t->name_group] - begin, value);
 	}
 }
@@ -351,7 +365,8 @@ static void read_parts(struct reading *r)
 	}
 }
 
-/* ---- completeness ---------------------------------------------------------------------------------- */
+/* ---- completeness
+ * ---------------------------------------------------------------------------------- */
 
 static enum found consecutive(struct reading *r, const struct timer_term *t)
 {
@@ -386,7 +401,8 @@ static enum found two_values(struct reading *r, const struct timer_condition *c)
 		return BROKEN;
 	if (c->check == CHECK_EQUAL ? a == b : a >= b)
 		return FOUND;
-	return say(r, BROKEN, "%.15g %s %.15g", a, c->check == CHECK_EQUAL ? "is not" : "is less than", b);
+	return say(r, BROKEN, "%.15g %s %.15g", a,
+		   c->check == CHECK_EQUAL ? "is not" : "is less than", b);
 }
 
 static enum found holds(struct reading *r, const struct timer_condition *c)
@@ -406,14 +422,18 @@ static enum found holds(struct reading *r, const struct timer_condition *c)
 	return say(r, BROKEN, "'%s' is %s", c->a.text, count > 0 ? "there" : "not there");
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------- */
+/* ---- all of it
+ * ------------------------------------------------------------------------------------- */
 
 static void missing(struct reading *r, const char *verdict, const char *reason)
 {
 	struct timer_result *ret = r->ret;
-	*ret = (struct timer_result){ .rc = -ENOENT, .wall_s = NAN, .steps = NAN, .excluded_s = NAN, .setup_s = NAN };
-	const char *why = arena_printf(r->arena, "%s: %s: %s%s%s%s", r->def->title, verdict, reason ? reason : "",
-				       reason ? " (" : "", r->why, reason ? ")" : "");
+	*ret = (struct timer_result){
+		.rc = -ENOENT, .wall_s = NAN, .steps = NAN, .excluded_s = NAN, .setup_s = NAN
+	};
+	const char *why =
+		arena_printf(r->arena, "%s: %s: %s%s%s%s", r->def->title, verdict,
+			     reason ? reason : "", reason ? " (" : "", r->why, reason ? ")" : "");
 	ret->why = why ? why : "the timer is missing, and memory is, too";
 }
 
@@ -433,11 +453,13 @@ static void read_context(struct reading *r)
 	read_parts(r);
 }
 
-void timer_read(const struct timer_def *def, struct arena *a, const struct timer_file *files, size_t n,
-		struct timer_result *ret)
+void timer_read(const struct timer_def *def, struct arena *a, const struct timer_file *files,
+		size_t n, struct timer_result *ret)
 {
 	struct reading r = { .def = def, .arena = a, .files = files, .n_files = n, .ret = ret };
-	*ret = (struct timer_result){ .wall_s = NAN, .steps = NAN, .excluded_s = NAN, .setup_s = NAN };
+	*ret = (struct timer_result){
+		.wall_s = NAN, .steps = NAN, .excluded_s = NAN, .setup_s = NAN
+	};
 	for (size_t i = 0; i < def->n_patterns; i++)
 		pattern_restart(def->patterns[i]);
 	double wall;

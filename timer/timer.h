@@ -38,11 +38,11 @@ int timer_def_parse(struct timer_def **ret, const char *file, const void *bytes,
 		    struct err *err);
 void timer_def_free(struct timer_def *def);
 
-const char *timer_def_covers(const struct timer_def *def);  /* what the time is of, a sentence */
-const char *timer_def_ranks(const struct timer_def *def);   /* how processes are combined */
-const char *timer_def_source(const struct timer_def *def);  /* where that is known from */
-int timer_def_device_sync(const struct timer_def *def);     /* enum ternary */
-const char *timer_def_caveat(const struct timer_def *def);  /* a lasting limit, or NULL */
+const char *timer_def_covers(const struct timer_def *def); /* what the time is of, a sentence */
+const char *timer_def_ranks(const struct timer_def *def);  /* how processes are combined */
+const char *timer_def_source(const struct timer_def *def); /* where that is known from */
+int timer_def_device_sync(const struct timer_def *def);    /* enum ternary */
+const char *timer_def_caveat(const struct timer_def *def); /* a lasting limit, or NULL */
 /* Globs of the files that this timer reads, "run.log" (the output) among them. Those must be kept;
  * timer_file_matches says which. */
 struct txts timer_def_files(const struct timer_def *def);

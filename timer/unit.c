@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* ---- the one group of a pattern ---------------------------------------------------------------- */
+/* ---- the one group of a pattern ----------------------------------------------------------------
+ */
 
 /* Behind a character class that begins at p. A "]" that comes first is a member. */
 static const char *skip_class(const char *p)
@@ -91,8 +92,9 @@ int unit_prefix_exponent(const char *prefix, size_t n)
 	static const struct {
 		const char *name;
 		int exponent;
-	} prefixes[] = { { "k", 3 }, { "K", 3 }, { "M", 6 }, { "G", 9 }, { "T", 12 }, { "P", 15 }, { "E", 18 },
-			 { "m", -3 }, { "u", -6 }, { MICRO, -6 }, { "n", -9 } };
+	} prefixes[] = { { "k", 3 },  { "K", 3 },    { "M", 6 },  { "G", 9 },
+			 { "T", 12 }, { "P", 15 },   { "E", 18 }, { "m", -3 },
+			 { "u", -6 }, { MICRO, -6 }, { "n", -9 } };
 	for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
 		if (strlen(prefixes[i].name) == n && strncmp(prefixes[i].name, prefix, n) == 0)
 			return prefixes[i].exponent;
@@ -103,7 +105,8 @@ int unit_prefix_exponent(const char *prefix, size_t n)
  * "min", "mol", "nodes" and "updates" keep their first letter. */
 static bool si_symbol(const char *text)
 {
-	static const char *const symbols[] = { "s", "B", "b", "W", "J", "Hz", "g", "V", "A", "eV", "Byte", "bit" };
+	static const char *const symbols[] = { "s", "B", "b", "W",  "J",    "Hz",
+					       "g", "V", "A", "eV", "Byte", "bit" };
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
 		size_t n = strlen(symbols[i]);
 		if (strncmp(text, symbols[i], n) == 0 && !isalpha((unsigned char)text[n]))
@@ -115,8 +118,9 @@ static bool si_symbol(const char *text)
 /* Units that nobody writes a prefix before. */
 static bool takes_prefixes(const char *unit)
 {
-	static const char *const never[] = { "min", "h", "hour", "hours", "d", "day", "days", "minutes", "seconds",
-					     "sec", "x", "%", "1" };
+	static const char *const never[] = { "min", "h",    "hour",    "hours",   "d",
+					     "day", "days", "minutes", "seconds", "sec",
+					     "x",   "%",    "1" };
 	for (size_t i = 0; i < sizeof never / sizeof *never; i++)
 		if (strcmp(unit, never[i]) == 0)
 			return false;
@@ -176,10 +180,11 @@ const char *unit_folding(struct arena *a, const char *pattern, const char *unit,
 	*ret_binary = binary;
 	if (!*base)
 		return NULL;
-	/* As declared, first; another prefix only where the unit ends there: "2 steps" is no time. */
+	/* As declared, first; another prefix only where the unit ends there: "2 steps" is no time.
+	 */
 	const char *ends = isalnum((unsigned char)*rest) ? "" : "(?![A-Za-z0-9_])";
-	return arena_printf(a, "%.*s(?:%.*s|(?<prefix>(?:%s)%s|)(?:\\Q%s\\E)%s%s%s%s%s)%s", (int)(at - pattern), pattern,
-			    (int)(rest - at), at, set, binary ? "i" : "", base, ends,
-			    whole ? "|(?<more>[kKMGTPE])(?:\\Q" : "", whole ? unit : "", whole ? "\\E)" : "",
-			    whole ? ends : "", rest);
+	return arena_printf(a, "%.*s(?:%.*s|(?<prefix>(?:%s)%s|)(?:\\Q%s\\E)%s%s%s%s%s)%s",
+			    (int)(at - pattern), pattern, (int)(rest - at), at, set,
+			    binary ? "i" : "", base, ends, whole ? "|(?<more>[kKMGTPE])(?:\\Q" : "",
+			    whole ? unit : "", whole ? "\\E)" : "", whole ? ends : "", rest);
 }

@@ -20,11 +20,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	char *unit = arena_strndup(&a, first + 1, (size_t)(second - first - 1));
 	size_t left = n - (size_t)(second + 1 - text);
 	struct metric m;
-	if (pattern && unit && metric_find(pattern, unit, second + 1, left < 4096 ? left : 4096, &m, NULL) == 0 &&
+	if (pattern && unit &&
+	    metric_find(pattern, unit, second + 1, left < 4096 ? left : 4096, &m, NULL) == 0 &&
 	    known(m.value) != (m.status == METRIC_OK))
 		abort();
 	if (pattern && unit)
-		(void)metric_find_seconds(pattern, unit, second + 1, left < 4096 ? left : 4096, &m, NULL);
+		(void)metric_find_seconds(pattern, unit, second + 1, left < 4096 ? left : 4096, &m,
+					  NULL);
 	arena_free(&a);
 	return 0;
 }

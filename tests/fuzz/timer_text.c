@@ -5,8 +5,9 @@
 #include "lib/num.h"
 #include "timer/timer.h"
 
-static const char *const names[] = { "cp2k", "dftfe",  "exaca", "gromacs",	    "lammps", "nekrs",
-				     "nyx",  "qmcpack", "quantum-espresso", "sparta", "specfem3d", "warpx" };
+static const char *const names[] = { "cp2k",      "dftfe", "exaca",   "gromacs",          "lammps",
+				     "nekrs",     "nyx",   "qmcpack", "quantum-espresso", "sparta",
+				     "specfem3d", "warpx" };
 #define COUNT (sizeof names / sizeof *names)
 
 static struct timer_def *defs[COUNT];

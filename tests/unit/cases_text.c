@@ -40,8 +40,9 @@ static void same_number(const char *name, const char *field, json_t *expected, d
 
 static const char *status_name(enum metric_status s)
 {
-	static const char *const names[] = { "none",	     "ok",	   "not_matched", "not_a_number",
-					     "overflowed", "log_missing", "too_costly" };
+	static const char *const names[] = { "none",         "ok",         "not_matched",
+					     "not_a_number", "overflowed", "log_missing",
+					     "too_costly" };
 	return names[s];
 }
 
@@ -57,7 +58,8 @@ static void fom(const char *name, json_t *input, json_t *expected)
 	const char *log = text_of(input, "log");
 	struct metric m;
 	struct err err = { 0 };
-	assert_int_equal(metric_find(text_of(input, "regex"), text_of(input, "unit"), log, log ? strlen(log) : 0, &m, &err),
+	assert_int_equal(metric_find(text_of(input, "regex"), text_of(input, "unit"), log,
+				     log ? strlen(log) : 0, &m, &err),
 			 0);
 	same_number(name, "value", json_object_get(expected, "value"), m.value);
 	same_status(name, expected, m.status);
@@ -67,13 +69,14 @@ static void own_timer(const char *name, json_t *input, json_t *expected)
 {
 	const char *log = text_of(input, "log");
 	struct metric m;
-	assert_int_equal(metric_find_seconds(text_of(input, "regex"), text_of(input, "unit"), log, log ? strlen(log) : 0,
-					     &m, NULL),
+	assert_int_equal(metric_find_seconds(text_of(input, "regex"), text_of(input, "unit"), log,
+					     log ? strlen(log) : 0, &m, NULL),
 			 0);
 	same_number(name, "value_s", json_object_get(expected, "value_s"), m.value);
 	same_status(name, expected, m.status);
 	double roi = json_number_value(json_object_get(input, "roi_wall_s"));
-	same_number(name, "diff_frac", json_object_get(expected, "diff_frac"), num15((roi - m.value) / m.value));
+	same_number(name, "diff_frac", json_object_get(expected, "diff_frac"),
+		    num15((roi - m.value) / m.value));
 }
 
 static void level3_timer(const char *name, json_t *input, json_t *expected)
@@ -86,9 +89,10 @@ static void level3_timer(const char *name, json_t *input, json_t *expected)
 	size_t n = 0;
 	const char *file;
 	json_t *text;
-	json_object_foreach(json_object_get(input, "files"), file, text)
-		files[n++] = (struct timer_file){ .name = file, .text = json_string_value(text),
-						  .n = json_string_length(text) };
+	json_object_foreach(json_object_get(input, "files"), file, text) files[n++] =
+		(struct timer_file){ .name = file,
+				     .text = json_string_value(text),
+				     .n = json_string_length(text) };
 	struct arena a = { 0 };
 	struct timer_result r;
 	timer_read(def, &a, files, n, &r);
@@ -100,7 +104,8 @@ static void level3_timer(const char *name, json_t *input, json_t *expected)
 			fail_msg("%s: %s", name, r.why);
 		same_number(name, "wall_s", json_object_get(expected, "wall_s"), r.wall_s);
 		same_number(name, "steps", json_object_get(expected, "steps"), r.steps);
-		same_number(name, "excluded_s", json_object_get(expected, "excluded_s"), r.excluded_s);
+		same_number(name, "excluded_s", json_object_get(expected, "excluded_s"),
+			    r.excluded_s);
 		same_number(name, "setup_s", json_object_get(expected, "setup_s"), r.setup_s);
 	}
 	arena_free(&a);
@@ -129,8 +134,10 @@ static void case_env(const char *name, json_t *input, json_t *expected)
 		assert_int_equal(n, json_array_size(expected));
 		for (size_t i = 0; i < n; i++) {
 			json_t *pair = json_array_get(expected, i);
-			assert_string_equal(pairs[i].name, json_string_value(json_array_get(pair, 0)));
-			assert_string_equal(pairs[i].value, json_string_value(json_array_get(pair, 1)));
+			assert_string_equal(pairs[i].name,
+					    json_string_value(json_array_get(pair, 0)));
+			assert_string_equal(pairs[i].value,
+					    json_string_value(json_array_get(pair, 1)));
 		}
 	}
 	arena_free(&a);
@@ -151,8 +158,10 @@ static void case_sweep(const char *name, json_t *input, json_t *expected)
 		assert_int_equal(n, json_array_size(expected));
 		for (size_t i = 0; i < n; i++) {
 			json_t *pair = json_array_get(expected, i);
-			assert_string_equal(cases[i].name, json_string_value(json_array_get(pair, 0)));
-			assert_string_equal(cases[i].env, json_string_value(json_array_get(pair, 1)));
+			assert_string_equal(cases[i].name,
+					    json_string_value(json_array_get(pair, 0)));
+			assert_string_equal(cases[i].env,
+					    json_string_value(json_array_get(pair, 1)));
 		}
 	}
 	arena_free(&a);
@@ -164,7 +173,8 @@ static void audit(const char *name, json_t *input, json_t *expected)
 	const char *line;
 	signed char ok;
 	launcher_audit(&a, json_string_value(input), json_string_length(input), &line, &ok);
-	json_t *want = json_object_get(expected, "ok"), *want_line = json_object_get(expected, "line");
+	json_t *want = json_object_get(expected, "ok"),
+	       *want_line = json_object_get(expected, "line");
 	int wanted = json_is_null(want) ? UNKNOWN : json_is_true(want);
 	if (ok != wanted)
 		fail_msg("%s: %d, and should be %d", name, ok, wanted);
@@ -176,12 +186,10 @@ static void audit(const char *name, json_t *input, json_t *expected)
 static const struct {
 	const char *kind;
 	void (*check)(const char *name, json_t *input, json_t *expected);
-} kinds[] = { { "fom", fom },
-	      { "own_timer", own_timer },
-	      { "level3_timer", level3_timer },
-	      { "case_env", case_env },
-	      { "case_sweep", case_sweep },
-	      { "launcher_audit", audit } };
+} kinds[] = {
+	{ "fom", fom },           { "own_timer", own_timer },   { "level3_timer", level3_timer },
+	{ "case_env", case_env }, { "case_sweep", case_sweep }, { "launcher_audit", audit }
+};
 
 static size_t all_of(const char *path)
 {
@@ -191,22 +199,24 @@ static size_t all_of(const char *path)
 		fail_msg("%s:%d: %s", path, why.line, why.text);
 	size_t done = 0, i;
 	json_t *c;
-	json_array_foreach(json_object_get(root, "cases"), i, c)
-		for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-			if (strcmp(kinds[k].kind, text_of(c, "kind")) == 0) {
-				kinds[k].check(text_of(c, "name"), json_object_get(c, "input"),
-					       json_object_get(c, "expected"));
-				done++;
-			}
-	json_array_foreach(json_object_get(root, "wanted"), i, c)
-		if (strcmp(text_of(c, "name"), "level3-fom-unit-prefix") == 0) {
-			json_t *input = json_deep_copy(json_object_get(c, "input"));
-			json_t *wanted = json_object_get(c, "wanted");
-			json_object_set(input, "unit", json_object_get(wanted, "unit"));
-			fom("level3-fom-unit-prefix", input, wanted);
-			json_decref(input);
-			done++;
-		}
+	json_array_foreach(json_object_get(root, "cases"), i,
+			   c) for (size_t k = 0; k < sizeof kinds / sizeof *kinds;
+				   k++) if (strcmp(kinds[k].kind, text_of(c, "kind")) == 0)
+	{
+		kinds[k].check(text_of(c, "name"), json_object_get(c, "input"),
+			       json_object_get(c, "expected"));
+		done++;
+	}
+	json_array_foreach(json_object_get(root, "wanted"), i,
+			   c) if (strcmp(text_of(c, "name"), "level3-fom-unit-prefix") == 0)
+	{
+		json_t *input = json_deep_copy(json_object_get(c, "input"));
+		json_t *wanted = json_object_get(c, "wanted");
+		json_object_set(input, "unit", json_object_get(wanted, "unit"));
+		fom("level3-fom-unit-prefix", input, wanted);
+		json_decref(input);
+		done++;
+	}
 	json_decref(root);
 	return done;
 }
@@ -221,11 +231,13 @@ static void those_beside_the_repository_hold_too(void **state)
 {
 	(void)state;
 	static const char path[] = "../shared/data/roi-cases/cases.json";
-	if (access(path, R_OK) != 0 && access("../../shared/data/roi-cases/cases.json", R_OK) != 0) {
+	if (access(path, R_OK) != 0 &&
+	    access("../../shared/data/roi-cases/cases.json", R_OK) != 0) {
 		print_message("no ../shared/data/roi-cases here\n");
 		skip();
 	}
-	assert_true(all_of(access(path, R_OK) == 0 ? path : "../../shared/data/roi-cases/cases.json") > 0);
+	assert_true(all_of(access(path, R_OK) == 0 ? path
+						   : "../../shared/data/roi-cases/cases.json") > 0);
 }
 
 int main(void)

@@ -76,7 +76,8 @@ static void names_are_judged(void **state)
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (env_may_declare(rows[i].name) != rows[i].verdict)
-			fail_msg("%s: %s, and should be %s", rows[i].name, env_verdict_text(env_may_declare(rows[i].name)),
+			fail_msg("%s: %s, and should be %s", rows[i].name,
+				 env_verdict_text(env_may_declare(rows[i].name)),
 				 env_verdict_text(rows[i].verdict));
 	assert_true(env_denied("my_token")); /* the rule does not care for capitals */
 	assert_true(env_denied("npm_config_//host/:_authToken"));
@@ -111,10 +112,21 @@ static size_t count_of(char **envp)
 	return n;
 }
 
-static const char *const around_text[] = { "PATH=/bin",	       "HOME=/h",	    "PLANTED=x",	 "MY_TOKEN=secret-1",
-				"SITE_A=1",	       "SITE_SECRET=secret-2", "EMPTY=",	 "novalue",
-				"=weird",	       "PATH=/second",	    "ROIMETER_LOG=/evil", "HPCPERF_ROI_LOG=/evil",
-				"SLURM_JWT=secret-3", "LANG=C",		    NULL };
+static const char *const around_text[] = { "PATH=/bin",
+					   "HOME=/h",
+					   "PLANTED=x",
+					   "MY_TOKEN=secret-1",
+					   "SITE_A=1",
+					   "SITE_SECRET=secret-2",
+					   "EMPTY=",
+					   "novalue",
+					   "=weird",
+					   "PATH=/second",
+					   "ROIMETER_LOG=/evil",
+					   "HPCPERF_ROI_LOG=/evil",
+					   "SLURM_JWT=secret-3",
+					   "LANG=C",
+					   NULL };
 
 static void only_the_list_is_passed_on(void **state)
 {
@@ -122,7 +134,9 @@ static void only_the_list_is_passed_on(void **state)
 	struct arena a = { 0 };
 	char **envp;
 	struct txts refused;
-	assert_int_equal(env_build(&a, (char *const *)around_text, NULL, NULL, 0, NULL, 0, &envp, &refused), 0);
+	assert_int_equal(
+		env_build(&a, (char *const *)around_text, NULL, NULL, 0, NULL, 0, &envp, &refused),
+		0);
 	assert_int_equal(count_of(envp), 3);
 	assert_string_equal(value_of(envp, "PATH"), "/bin");
 	assert_string_equal(value_of(envp, "HOME"), "/h");
@@ -141,9 +155,13 @@ static void the_deny_rule_beats_list_and_case(void **state)
 	struct txts refused;
 	const char *allow_items[] = { "SITE_*", "MY_TOKEN", "EMPTY", "ROIMETER_*" };
 	const struct txts allow = { allow_items, 4 };
-	const struct env_pair set[] = { { "N", "5" }, { "DB_PASSWORD", "secret-4" }, { "HOME", "/case" } };
+	const struct env_pair set[] = { { "N", "5" },
+					{ "DB_PASSWORD", "secret-4" },
+					{ "HOME", "/case" } };
 	const struct env_pair own[] = { { "ROIMETER_LOG", "/mine" }, { "N", "6" } };
-	assert_int_equal(env_build(&a, (char *const *)around_text, &allow, set, 3, own, 2, &envp, &refused), 0);
+	assert_int_equal(
+		env_build(&a, (char *const *)around_text, &allow, set, 3, own, 2, &envp, &refused),
+		0);
 	assert_int_equal(count_of(envp), 7);
 	assert_string_equal(value_of(envp, "SITE_A"), "1");
 	assert_string_equal(value_of(envp, "EMPTY"), "");
@@ -168,7 +186,9 @@ static void a_star_passes_all_but_credentials(void **state)
 	struct txts refused;
 	const char *star = "*";
 	const struct txts allow = { &star, 1 };
-	assert_int_equal(env_build(&a, (char *const *)around_text, &allow, NULL, 0, NULL, 0, &envp, &refused), 0);
+	assert_int_equal(env_build(&a, (char *const *)around_text, &allow, NULL, 0, NULL, 0, &envp,
+				   &refused),
+			 0);
 	assert_string_equal(value_of(envp, "PLANTED"), "x");
 	assert_null(value_of(envp, "MY_TOKEN"));
 	assert_null(value_of(envp, "ROIMETER_LOG"));
@@ -182,7 +202,8 @@ static void no_memory_is_an_error(void **state)
 	for (size_t max = 1; max < 600; max += 16) {
 		struct arena a = { .max_bytes = max };
 		char **envp = NULL;
-		int rc = env_build(&a, (char *const *)around_text, NULL, NULL, 0, NULL, 0, &envp, NULL);
+		int rc = env_build(&a, (char *const *)around_text, NULL, NULL, 0, NULL, 0, &envp,
+				   NULL);
 		assert_true(rc == 0 || rc == -ENOMEM);
 		assert_true((rc == 0) == (envp != NULL));
 		arena_free(&a);
@@ -194,13 +215,16 @@ static void an_input_that_would_be_dropped_is_named(void **state)
 	(void)state;
 	const char *inputs[] = { "PLANTED", "SITE_A" };
 	struct env_pair env[] = { { "SITE_A", "1" }, { "PLANTED", "2" } };
-	struct suite_case c = { .app = "heat", .name = "n1", .inputs = { inputs, 2 }, .env = env, .n_env = 1 };
+	struct suite_case c = {
+		.app = "heat", .name = "n1", .inputs = { inputs, 2 }, .env = env, .n_env = 1
+	};
 	struct err err = { 0 };
 	assert_int_equal(env_check_inputs(&c, (char *const *)around_text, &err), -EINVAL);
-	assert_string_equal(err.text,
-			    "heat/n1: PLANTED is an input of heat and is set in your environment, but the case does not "
-			    "declare it, so it would be dropped and another input measured; unset PLANTED, or add it to the "
-			    "case's env");
+	assert_string_equal(err.text, "heat/n1: PLANTED is an input of heat and is set in your "
+				      "environment, but the case does not "
+				      "declare it, so it would be dropped and another input "
+				      "measured; unset PLANTED, or add it to the "
+				      "case's env");
 	c.n_env = 2;
 	assert_int_equal(env_check_inputs(&c, (char *const *)around_text, &err), 0);
 	c.n_env = 0;

@@ -1,4 +1,5 @@
-/* Numbers in output: which match counts, how numbers are written, prefixes, and what is no number. */
+/* Numbers in output: which match counts, how numbers are written, prefixes, and what is no number.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,12 +28,14 @@ static void check_rows(const struct row *rows, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		struct metric m;
 		struct err err = { 0 };
-		int rc = metric_find(rows[i].pattern, rows[i].unit, rows[i].text, strlen(rows[i].text), &m, &err);
+		int rc = metric_find(rows[i].pattern, rows[i].unit, rows[i].text,
+				     strlen(rows[i].text), &m, &err);
 		if (rc || m.status != rows[i].status ||
 		    (rows[i].status == METRIC_OK ? m.value != rows[i].value : known(m.value)))
-			fail_msg("'%s' [%s] on \"%s\": rc %d, status %d, %.17g, and should be %d, %.17g (%s)",
-				 rows[i].pattern, rows[i].unit ? rows[i].unit : "", rows[i].text, rc, m.status, m.value,
-				 rows[i].status, rows[i].value, err.text);
+			fail_msg("'%s' [%s] on \"%s\": rc %d, status %d, %.17g, and should be %d, "
+				 "%.17g (%s)",
+				 rows[i].pattern, rows[i].unit ? rows[i].unit : "", rows[i].text,
+				 rc, m.status, m.value, rows[i].status, rows[i].value, err.text);
 	}
 }
 #define CHECK(rows) check_rows(rows, sizeof(rows) / sizeof *(rows))
@@ -104,12 +107,20 @@ static void prefixes_of_the_declared_unit_are_folded(void **state)
 	(void)state;
 	static const char lammps[] = "^Performance: .*?([0-9.eE+-]+) Matom-step/s";
 	static const struct row rows[] = {
-		{ lammps, "Matom-step/s", "Performance: 1 tau/day, 2.0 timesteps/s, 1.312 Gatom-step/s", METRIC_OK, 1312 },
-		{ lammps, "Matom-step/s", "Performance: 1 tau/day, 2.0 timesteps/s, 114.312 katom-step/s", METRIC_OK, 0.114312 },
-		{ lammps, "Matom-step/s", "Performance: 1 tau/day, 2.0 timesteps/s, 500.5 atom-step/s", METRIC_OK, 0.0005005 },
-		{ lammps, "Matom-step/s", "Performance: 1 tau/day, 2.0 timesteps/s, 7.5 Matom-step/s", METRIC_OK, 7.5 },
+		{ lammps, "Matom-step/s",
+		  "Performance: 1 tau/day, 2.0 timesteps/s, 1.312 Gatom-step/s", METRIC_OK, 1312 },
+		{ lammps, "Matom-step/s",
+		  "Performance: 1 tau/day, 2.0 timesteps/s, 114.312 katom-step/s", METRIC_OK,
+		  0.114312 },
+		{ lammps, "Matom-step/s",
+		  "Performance: 1 tau/day, 2.0 timesteps/s, 500.5 atom-step/s", METRIC_OK,
+		  0.0005005 },
+		{ lammps, "Matom-step/s",
+		  "Performance: 1 tau/day, 2.0 timesteps/s, 7.5 Matom-step/s", METRIC_OK, 7.5 },
 		/* the last line counts, whatever its prefix */
-		{ lammps, "Matom-step/s", "Performance: 2 x, 9 Matom-step/s\nPerformance: 2 x, 2 Gatom-step/s\n", METRIC_OK, 2000 },
+		{ lammps, "Matom-step/s",
+		  "Performance: 2 x, 9 Matom-step/s\nPerformance: 2 x, 2 Gatom-step/s\n", METRIC_OK,
+		  2000 },
 		{ "bw: ([0-9.]+) \\[GB/s\\]", "GB/s", "bw: 1.5 [TB/s]", METRIC_OK, 1500 },
 		{ "bw: ([0-9.]+) \\[GB\\/s\\]", "GB/s", "bw: 512 [MB/s]", METRIC_OK, 0.512 },
 		{ "bw: ([0-9.]+)\\s*GiB/s", "GiB/s", "bw: 512 MiB/s", METRIC_OK, 0.5 },
@@ -137,8 +148,10 @@ static void words_that_begin_like_a_prefix_are_no_prefix(void **state)
 		{ "has ([0-9.]+) mol", "mol", "has 5 ol", METRIC_NOT_MATCHED, 0 },
 		{ "([0-9.]+) nodes", "nodes", "12 Modes, 3 odes", METRIC_NOT_MATCHED, 0 },
 		{ "took ([0-9.]+) ms", "ms", "took 2 steps", METRIC_NOT_MATCHED, 0 },
-		{ "took ([0-9.]+)", "ms", "took 2 s", METRIC_OK, 2 }, /* the unit does not stand there */
-		{ "([0-9.]+) Matom-step/s", "Matom-step/s", "5 matom-step/s", METRIC_NOT_MATCHED, 0 },
+		{ "took ([0-9.]+)", "ms", "took 2 s", METRIC_OK,
+		  2 }, /* the unit does not stand there */
+		{ "([0-9.]+) Matom-step/s", "Matom-step/s", "5 matom-step/s", METRIC_NOT_MATCHED,
+		  0 },
 	};
 	CHECK(rows);
 }
@@ -150,7 +163,9 @@ static void seconds_come_in_four_units(void **state)
 	static const double want[] = { 7481000, 7481, 7.481, 0.007481 };
 	for (int i = 0; i < 4; i++) {
 		struct metric m;
-		assert_int_equal(metric_find_seconds("^main 1 (\\S+)", units[i], "main 1 7.481e+06\n", 17, &m, NULL), 0);
+		assert_int_equal(metric_find_seconds("^main 1 (\\S+)", units[i],
+						     "main 1 7.481e+06\n", 17, &m, NULL),
+				 0);
 		assert_int_equal(m.status, METRIC_OK);
 		assert_true(m.value == want[i]);
 	}
@@ -165,8 +180,12 @@ static void a_pattern_needs_exactly_one_group(void **state)
 	(void)state;
 	static const struct {
 		const char *pattern, *in_sentence;
-	} rows[] = { { "FOM", "0 groups" },	 { "(a)(b)", "2 groups" },   { "(a", "missing closing parenthesis" },
-		     { "[", "character 2" },	 { "a(?=(b))(c)", "2 groups" }, { "(*UTF)(a)", "pattern" },
+	} rows[] = { { "FOM", "0 groups" },
+		     { "(a)(b)", "2 groups" },
+		     { "(a", "missing closing parenthesis" },
+		     { "[", "character 2" },
+		     { "a(?=(b))(c)", "2 groups" },
+		     { "(*UTF)(a)", "pattern" },
 		     { "(\\C)", "pattern" } };
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct metric m;
@@ -235,7 +254,8 @@ static void a_long_log_is_read_to_its_end(void **state)
 	memcpy(text + at, "Performance: 42.5 x/s\n", 22);
 	at += 22;
 	struct metric m;
-	assert_int_equal(metric_find("^Performance:\\s+([0-9.]+) x/s", "x/s", text, at, &m, NULL), 0);
+	assert_int_equal(metric_find("^Performance:\\s+([0-9.]+) x/s", "x/s", text, at, &m, NULL),
+			 0);
 	assert_int_equal(m.status, METRIC_OK);
 	assert_true(m.value == 42.5);
 	free(text);
@@ -247,14 +267,17 @@ static void clocks_are_added_up(void **state)
 	static const struct {
 		const char *text;
 		double seconds;
-	} rows[] = { { "4.5s", 4.5 },	 { "3m 4.50s", 184.5 }, { " 1h12m", 4320 },	  { "1h 2m 3.4s", 3723.4 },
-		     { "1d 2h 3m", 93780 }, { "12.5", 12.5 },	    { "1:02:03", 3723 }, { "0:15", 15 } };
+	} rows[] = { { "4.5s", 4.5 },          { "3m 4.50s", 184.5 }, { " 1h12m", 4320 },
+		     { "1h 2m 3.4s", 3723.4 }, { "1d 2h 3m", 93780 }, { "12.5", 12.5 },
+		     { "1:02:03", 3723 },      { "0:15", 15 } };
 	double value;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		assert_int_equal(number_parse_clock(rows[i].text, strlen(rows[i].text), &value), METRIC_OK);
+		assert_int_equal(number_parse_clock(rows[i].text, strlen(rows[i].text), &value),
+				 METRIC_OK);
 		assert_true(value == rows[i].seconds);
 	}
-	static const char *const bad[] = { "", "3s 4m", "1m 2m", "abc", "5x", "1:2:3:4:5", "m", "1h **s" };
+	static const char *const bad[] = { "",   "3s 4m",     "1m 2m", "abc",
+					   "5x", "1:2:3:4:5", "m",     "1h **s" };
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		if (number_parse_clock(bad[i], strlen(bad[i]), &value) == METRIC_OK)
 			fail_msg("\"%s\" is %.15g", bad[i], value);
@@ -277,10 +300,14 @@ static void an_audit_is_clean_or_not_or_not_there(void **state)
 		const char *text, *line;
 		int ok;
 	} rows[] = {
-		{ "audit summary: 0 mismatch, 0 unverified\n", "audit summary: 0 mismatch, 0 unverified", YES },
-		{ "audit summary: 10 mismatch, 0 unverified", "audit summary: 10 mismatch, 0 unverified", NO },
-		{ "audit summary: 0 mismatch, 0 unverified2", "audit summary: 0 mismatch, 0 unverified2", NO },
-		{ "audit summary: 0 mismatch, 10 unverified", "audit summary: 0 mismatch, 10 unverified", NO },
+		{ "audit summary: 0 mismatch, 0 unverified\n",
+		  "audit summary: 0 mismatch, 0 unverified", YES },
+		{ "audit summary: 10 mismatch, 0 unverified",
+		  "audit summary: 10 mismatch, 0 unverified", NO },
+		{ "audit summary: 0 mismatch, 0 unverified2",
+		  "audit summary: 0 mismatch, 0 unverified2", NO },
+		{ "audit summary: 0 mismatch, 10 unverified",
+		  "audit summary: 0 mismatch, 10 unverified", NO },
 		{ "audit summary:\naudit summary: 0 mismatch, 0 unverified", "audit summary:", NO },
 		{ "audit", NULL, UNKNOWN },
 		{ "", NULL, UNKNOWN },
@@ -303,9 +330,16 @@ static void the_group_is_found_in_any_pattern(void **state)
 {
 	(void)state;
 	static const char *const rows[][2] = {
-		{ "a(b)c", "c" },	     { "\\((b)\\)x", "\\)x" }, { "[(](b)c", "c" },	 { "(?:a)(b(c)?)d", "d" },
-		{ "(?#(x))(b)c", "c" },	     { "[]()](b)c", "c" },     { "[[:alpha:])(](b)c", "c" }, { "\\Q(x)\\E(b)c", "c" },
-		{ "(?<n>b[)]\\))c", "c" },   { "(?=x)(?<!y)(?P<n>b)c", "c" },
+		{ "a(b)c", "c" },
+		{ "\\((b)\\)x", "\\)x" },
+		{ "[(](b)c", "c" },
+		{ "(?:a)(b(c)?)d", "d" },
+		{ "(?#(x))(b)c", "c" },
+		{ "[]()](b)c", "c" },
+		{ "[[:alpha:])(](b)c", "c" },
+		{ "\\Q(x)\\E(b)c", "c" },
+		{ "(?<n>b[)]\\))c", "c" },
+		{ "(?=x)(?<!y)(?P<n>b)c", "c" },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const char *begin, *end = unit_group_end(rows[i][0], &begin);

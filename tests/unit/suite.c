@@ -26,7 +26,8 @@
 
 #define GOLDEN "tests/golden/suite"
 
-/* ---- golden files -------------------------------------------------------------------------------- */
+/* ---- golden files
+ * -------------------------------------------------------------------------------- */
 
 /* The folder of the suite is where the repository is: told as DIR. */
 static void put(struct buf *out, const struct suite *s, const char *text)
@@ -41,7 +42,8 @@ static void put(struct buf *out, const struct suite *s, const char *text)
 	buf_puts(out, text ? p : "-");
 }
 
-static void put_list(struct buf *out, const struct suite *s, const char *key, const struct txts *list)
+static void put_list(struct buf *out, const struct suite *s, const char *key,
+		     const struct txts *list)
 {
 	if (!list->n)
 		return;
@@ -72,8 +74,8 @@ static void put_number(struct buf *out, const char *key, double value)
 static void put_pattern(struct buf *out, const char *key, const struct pattern_spec *p)
 {
 	if (p->pattern)
-		buf_printf(out, "  %s: %s | %s | %s | %s\n", key, p->name ? p->name : "-", p->pattern, p->unit,
-			   p->better ? p->better : "-");
+		buf_printf(out, "  %s: %s | %s | %s | %s\n", key, p->name ? p->name : "-",
+			   p->pattern, p->unit, p->better ? p->better : "-");
 }
 
 static void put_case(struct buf *out, const struct suite *s, const struct suite_case *c)
@@ -127,7 +129,8 @@ static void golden(const char *name)
 {
 	char path[256], expected_path[264];
 	(void)snprintf(path, sizeof path, "%s/%s", GOLDEN, name);
-	(void)snprintf(expected_path, sizeof expected_path, "%.*s.out", (int)(strlen(path) - 5), path);
+	(void)snprintf(expected_path, sizeof expected_path, "%.*s.out", (int)(strlen(path) - 5),
+		       path);
 	struct buf got = { 0 }, want = { 0 };
 	outcome(&got, path);
 	if (getenv("GOLDEN") && strcmp(getenv("GOLDEN"), "write") == 0)
@@ -159,7 +162,8 @@ static void every_golden_suite_says_what_it_said(void **state)
 	free(names);
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------ */
+/* ---- the rest
+ * ------------------------------------------------------------------------------------ */
 
 static void load_text(struct suite *s, const char *text, const struct env_pair *vars, size_t n_vars)
 {
@@ -169,7 +173,8 @@ static void load_text(struct suite *s, const char *text, const struct env_pair *
 }
 
 static const char small[] = "suite: s\nvars: {build: out}\napps:\n"
-			    "  - name: heat\n    command: ['{build}/heat']\n    cases: [{name: n1}, {name: n2}, {name: big}]\n"
+			    "  - name: heat\n    command: ['{build}/heat']\n    cases: [{name: "
+			    "n1}, {name: n2}, {name: big}]\n"
 			    "  - name: spmv\n    command: [spmv]\n    cases: [{name: n1}]\n";
 
 static void vars_can_be_given_from_outside(void **state)
@@ -185,7 +190,8 @@ static void vars_can_be_given_from_outside(void **state)
 	assert_string_equal(s.cases[0].command.items[0], "/tmp/b/heat");
 	suite_done(&s);
 	struct err err = { 0 };
-	assert_int_equal(suite_parse_with(&s, "s.yaml", small, strlen(small), &other, 1, &err), -EINVAL);
+	assert_int_equal(suite_parse_with(&s, "s.yaml", small, strlen(small), &other, 1, &err),
+			 -EINVAL);
 	assert_string_equal(err.text, "s.yaml: the suite has no variable \"bild\" in its vars");
 }
 
@@ -195,8 +201,9 @@ static void selectors_choose(void **state)
 	static const struct {
 		const char *selectors[3], *chosen;
 	} rows[] = {
-		{ { "all" }, "1111" },	    { { "heat" }, "1110" },	       { { "spmv/n1" }, "0001" },
-		{ { "*/n1" }, "1001" },	    { { "h*/n?" }, "1100" },	       { { "heat/n1", "spmv" }, "1001" },
+		{ { "all" }, "1111" },        { { "heat" }, "1110" },
+		{ { "spmv/n1" }, "0001" },    { { "*/n1" }, "1001" },
+		{ { "h*/n?" }, "1100" },      { { "heat/n1", "spmv" }, "1001" },
 		{ { "heat/[!n]*" }, "0010" },
 	};
 	struct suite s;
@@ -218,8 +225,10 @@ static void a_selector_without_a_hit_is_named(void **state)
 	(void)state;
 	static const char *const rows[][2] = {
 		{ "haet", "/nowhere/s.yaml: no case is meant by \"haet\"; did you mean \"heat\"?" },
-		{ "heat/n3", "/nowhere/s.yaml: no case is meant by \"heat/n3\"; did you mean \"heat/n1\"?" },
-		{ "xyzzy", "/nowhere/s.yaml: no case is meant by \"xyzzy\"; write all, APP, APP/CASE or a pattern in "
+		{ "heat/n3",
+		  "/nowhere/s.yaml: no case is meant by \"heat/n3\"; did you mean \"heat/n1\"?" },
+		{ "xyzzy", "/nowhere/s.yaml: no case is meant by \"xyzzy\"; write all, APP, "
+			   "APP/CASE or a pattern in "
 			   "quotes, for example heat/n1" },
 	};
 	struct suite s;
@@ -273,7 +282,8 @@ static void the_schema_is_in_step(void **state)
 	struct buf schema = { 0 }, file = { 0 };
 	suite_schema(&schema);
 	if (getenv("GOLDEN") && strcmp(getenv("GOLDEN"), "write") == 0)
-		assert_int_equal(file_write("schema/suite-1.schema.json", schema.data, schema.len, NULL), 0);
+		assert_int_equal(
+			file_write("schema/suite-1.schema.json", schema.data, schema.len, NULL), 0);
 	assert_int_equal(file_read(&file, "schema/suite-1.schema.json", NULL), 0);
 	assert_string_equal(file.data, schema.data);
 	buf_done(&schema);
@@ -300,7 +310,8 @@ static void the_example_of_the_document_loads(void **state)
 	(void)state;
 	struct buf text = { 0 };
 	assert_int_equal(file_read(&text, "docs/suites.md", NULL), 0);
-	char *begin = strstr(text.data, "```yaml\n"), *end = begin ? strstr(begin + 8, "```") : NULL;
+	char *begin = strstr(text.data, "```yaml\n"),
+	     *end = begin ? strstr(begin + 8, "```") : NULL;
 	assert_non_null(end);
 	*end = 0;
 	struct suite s;
@@ -335,7 +346,9 @@ static void cells_of_tables_are_refused_by_name(void **state)
 		size_t n;
 		struct err err = { 0 };
 		int rc = sweep_expand(&a, rows[i][0], rows[i][1], &cases, &n, &err);
-		if (rows[i][2] ? rc != -EINVAL || strncmp(err.text, rows[i][2], strlen(rows[i][2])) != 0 : rc != 0)
+		if (rows[i][2] ? rc != -EINVAL ||
+					 strncmp(err.text, rows[i][2], strlen(rows[i][2])) != 0
+			       : rc != 0)
 			fail_msg("%s %s: %d \"%s\"", rows[i][0], rows[i][1], rc, err.text);
 		arena_free(&a);
 	}

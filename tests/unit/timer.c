@@ -118,34 +118,48 @@ static void lammps(void **state)
 	done(&r);
 
 	is_missing("lammps", "", "run.log has no line that matches '^Loop time of");
-	is_missing("lammps", "Loop time of 3.25 on 4 procs for 200 st", "no run command came to its end");
-	is_missing("lammps", "Loop time of nan on 4 procs for 200 steps with 1 atoms\n", "run.log:1: \"nan\" is not a number");
-	is_missing("lammps", "\nLoop time of -1.5 on 4 procs for 200 steps with 1 atoms\n", "run.log:2: \"-1.5\" is negative");
-	is_missing("lammps", "Loop time of 1e400 on 4 procs for 200 steps with 1 atoms\n", "is not a number");
-	is_missing("lammps", "Loop time of ***** on 4 procs for 2 steps with 1 atoms\n", "did not fit into its field");
-	is_missing("lammps", "Loop time of 1 on 4 procs for 2 steps with 1 atoms\nERROR: Lost atoms\n",
+	is_missing("lammps", "Loop time of 3.25 on 4 procs for 200 st",
+		   "no run command came to its end");
+	is_missing("lammps", "Loop time of nan on 4 procs for 200 steps with 1 atoms\n",
+		   "run.log:1: \"nan\" is not a number");
+	is_missing("lammps", "\nLoop time of -1.5 on 4 procs for 200 steps with 1 atoms\n",
+		   "run.log:2: \"-1.5\" is negative");
+	is_missing("lammps", "Loop time of 1e400 on 4 procs for 200 steps with 1 atoms\n",
+		   "is not a number");
+	is_missing("lammps", "Loop time of ***** on 4 procs for 2 steps with 1 atoms\n",
+		   "did not fit into its field");
+	is_missing("lammps",
+		   "Loop time of 1 on 4 procs for 2 steps with 1 atoms\nERROR: Lost atoms\n",
 		   "LAMMPS: the run is incomplete: LAMMPS stopped before its last step");
-	is_missing("lammps", "Fix halt condition for fix-id 1 met on step 5 with value 1\n"
-			     "Loop time of 1 on 4 procs for 5 steps with 1 atoms\n", "incomplete");
+	is_missing("lammps",
+		   "Fix halt condition for fix-id 1 met on step 5 with value 1\n"
+		   "Loop time of 1 on 4 procs for 5 steps with 1 atoms\n",
+		   "incomplete");
 	is("lammps", "Loop time of .5 on 4 procs for 2 steps with 1 atoms", 0.5, 2);
 }
 
 static void sparta(void **state)
 {
 	(void)state;
-	is("sparta", "Loop time of 2.5 on 4 procs for 1000 steps with 45000 particles\r\n", 2.5, 1000);
-	is_missing("sparta", "Loop time of 2.5 on 4 procs for 1000 steps with 45000 atoms\n", "no line");
-	is_missing("sparta", "Loop time of 2.5 on 4 procs for 1000 steps with 45 particles\nERROR on proc 0\n", "stopped");
+	is("sparta", "Loop time of 2.5 on 4 procs for 1000 steps with 45000 particles\r\n", 2.5,
+	   1000);
+	is_missing("sparta", "Loop time of 2.5 on 4 procs for 1000 steps with 45000 atoms\n",
+		   "no line");
+	is_missing(
+		"sparta",
+		"Loop time of 2.5 on 4 procs for 1000 steps with 45 particles\nERROR on proc 0\n",
+		"stopped");
 }
 
 static void warpx(void **state)
 {
 	(void)state;
-	static const char log[] = "STEP 1 starts ...\nSTEP 1 ends. TIME = 0 DT = 0\n"
-				  "Evolve time = 0.5 s; This step = 0.5 s; Avg. per step = 0.5 s\n"
-				  "STEP 2 starts ...\nSTEP 2 ends. TIME = 0 DT = 0\n"
-				  "Evolve time = 0.75 s; This step = 0.25 s; Avg. per step = 0.375 s\n"
-				  "Total Time                     : 1.5\n";
+	static const char log[] =
+		"STEP 1 starts ...\nSTEP 1 ends. TIME = 0 DT = 0\n"
+		"Evolve time = 0.5 s; This step = 0.5 s; Avg. per step = 0.5 s\n"
+		"STEP 2 starts ...\nSTEP 2 ends. TIME = 0 DT = 0\n"
+		"Evolve time = 0.75 s; This step = 0.25 s; Avg. per step = 0.375 s\n"
+		"Total Time                     : 1.5\n";
 	struct reading r;
 	read_output(&r, "warpx", log);
 	assert_int_equal(r.result.rc, 0);
@@ -155,8 +169,11 @@ static void warpx(void **state)
 	same("total", part(&r.result, "total with initialisation and output"), 1.5);
 	done(&r);
 	/* without STEP lines the reports are the steps */
-	is("warpx", "Evolve time = 1 s; This step = 1 s;\nEvolve time = 2 s; This step = 1 s;\n", 2, 2);
-	is_missing("warpx", "STEP 1 starts ...\nSTEP 1 ends. T\nEvolve time = 1 s; This step = 1 s;\nSTEP 2 starts ...\n",
+	is("warpx", "Evolve time = 1 s; This step = 1 s;\nEvolve time = 2 s; This step = 1 s;\n", 2,
+	   2);
+	is_missing("warpx",
+		   "STEP 1 starts ...\nSTEP 1 ends. T\nEvolve time = 1 s; This step = 1 s;\nSTEP 2 "
+		   "starts ...\n",
 		   "a step began and did not end (1 is less than 2)");
 	is_missing("warpx", "STEP 1 ends.\n", "warpx.verbose must be at least 1");
 }
@@ -165,8 +182,10 @@ static void nyx(void **state)
 {
 	(void)state;
 	struct reading r;
-	read_output(&r, "nyx", "[STEP 5] Coarse TimeStep time: 0.5\ncheckPoint() time = 0.25 secs.\n"
-			       "[STEP 6] Coarse TimeStep time: 0.75\nWrite plotfile time = 0.125  seconds\nRun time = 3\n");
+	read_output(&r, "nyx",
+		    "[STEP 5] Coarse TimeStep time: 0.5\ncheckPoint() time = 0.25 secs.\n"
+		    "[STEP 6] Coarse TimeStep time: 0.75\nWrite plotfile time = 0.125  "
+		    "seconds\nRun time = 3\n");
 	assert_int_equal(r.result.rc, 0);
 	same("wall", r.result.wall_s, 1.25);
 	same("steps", r.result.steps, 2);
@@ -177,28 +196,32 @@ static void nyx(void **state)
 	same("nothing was written", r.result.excluded_s, 0);
 	done(&r);
 	/* a step that can't be read is never left out of the sum */
-	is_missing("nyx", "[STEP 1] Coarse TimeStep time: 0.5\n[STEP 2] Coarse TimeStep time: nan\n"
-			  "[STEP 3] Coarse TimeStep time: 0.5\n", "run.log:2: \"nan\" is not a number");
-	is_missing("nyx", "[STEP 1] Coarse TimeStep time: 0.5\n[STEP 3] Coarse TimeStep time: 0.5\n",
+	is_missing("nyx",
+		   "[STEP 1] Coarse TimeStep time: 0.5\n[STEP 2] Coarse TimeStep time: nan\n"
+		   "[STEP 3] Coarse TimeStep time: 0.5\n",
+		   "run.log:2: \"nan\" is not a number");
+	is_missing("nyx",
+		   "[STEP 1] Coarse TimeStep time: 0.5\n[STEP 3] Coarse TimeStep time: 0.5\n",
 		   "the time of a step is not in the output (run.log:2: 3 comes after 1)");
 	is_missing("nyx", "[STEP 1] Coarse TimeStep time: -0.5\n", "negative");
 	is_missing("nyx", "Run time = 3\n", "amr.v must be at least 1");
 }
 
-static const char nekrs_log[] = "initialization took 43.5 s\n"
-				">>> runtime statistics (step= 10  totalElapsed= 5.0s):\n  solve  1.0e+00s  100.0\n\n"
-				"step= 11 t= 1\n"
-				">>> runtime statistics (step= 30  totalElapsed= 44.2363s):\n"
-				"name                    time          abs%  rel%  calls\n"
-				"  setup                 4.30000e+01s   10.0\n"
-				"  solve                 8.50000e-01s  100.0\n"
-				"    min                 2.50000e-02s\n"
-				"    max                 6.40000e-02s\n"
-				"    flops/rank          2.60077e+10\n"
-				"    checkpointing       1.00000e-01s   12.0\n"
-				"      solve             9.00000e+00s   12.0\n"
-				"\n"
-				"  solve                 7.00000e+00s  100.0\n";
+static const char nekrs_log[] =
+	"initialization took 43.5 s\n"
+	">>> runtime statistics (step= 10  totalElapsed= 5.0s):\n  solve  1.0e+00s  100.0\n\n"
+	"step= 11 t= 1\n"
+	">>> runtime statistics (step= 30  totalElapsed= 44.2363s):\n"
+	"name                    time          abs%  rel%  calls\n"
+	"  setup                 4.30000e+01s   10.0\n"
+	"  solve                 8.50000e-01s  100.0\n"
+	"    min                 2.50000e-02s\n"
+	"    max                 6.40000e-02s\n"
+	"    flops/rank          2.60077e+10\n"
+	"    checkpointing       1.00000e-01s   12.0\n"
+	"      solve             9.00000e+00s   12.0\n"
+	"\n"
+	"  solve                 7.00000e+00s  100.0\n";
 
 static void nekrs(void **state)
 {
@@ -215,13 +238,20 @@ static void nekrs(void **state)
 	done(&r);
 	is("nekrs", ">>> runtime statistics (step= 3  totalElapsed= 1s):\n  solve  2.5s", 2.5, 3);
 	is_missing("nekrs", "  solve  2.5s\n", "does not have the block");
-	is_missing("nekrs", ">>> runtime statistics (step= 3  totalElapsed= 1s):\n\n  solve  2.5s\n", "no line");
-	is_missing("nekrs", ">>> runtime statistics (step= 3  totalElapsed= 1s):\n       solve  2.5s\n", "no line");
-	is_missing("nekrs", ">>> runtime statistics (step= 3  totalElapsed= 1s):\n  solve  0.5s 1\n    checkpointing 1.0s 2\n",
+	is_missing("nekrs",
+		   ">>> runtime statistics (step= 3  totalElapsed= 1s):\n\n  solve  2.5s\n",
+		   "no line");
+	is_missing("nekrs",
+		   ">>> runtime statistics (step= 3  totalElapsed= 1s):\n       solve  2.5s\n",
+		   "no line");
+	is_missing("nekrs",
+		   ">>> runtime statistics (step= 3  totalElapsed= 1s):\n  solve  0.5s 1\n    "
+		   "checkpointing 1.0s 2\n",
 		   "longer than the whole");
 }
 
-static void one_file(const char *app, const char *name, const char *text, double wall_s, double steps, const char *words)
+static void one_file(const char *app, const char *name, const char *text, double wall_s,
+		     double steps, const char *words)
 {
 	const struct timer_file files[] = { { "run.log", "", 0 }, { name, text, strlen(text) } };
 	struct reading r;
@@ -231,7 +261,8 @@ static void one_file(const char *app, const char *name, const char *text, double
 	same(app, r.result.wall_s, wall_s);
 	same("steps", r.result.steps, steps);
 	if (words && (!r.result.why || !strstr(r.result.why, words)))
-		fail_msg("%s: \"%s\", and should say \"%s\"", app, r.result.why ? r.result.why : "(nothing)", words);
+		fail_msg("%s: \"%s\", and should say \"%s\"", app,
+			 r.result.why ? r.result.why : "(nothing)", words);
 	if (!words && r.result.rc)
 		fail_msg("%s: %s", app, r.result.why);
 	done(&r);
@@ -241,19 +272,28 @@ static void specfem3d(void **state)
 {
 	(void)state;
 	static const char file[] = "OUTPUT_FILES/output_solver.txt";
-	one_file("specfem3d", file, " Time steps done =           10  out of          400\n Elapsed time in seconds =   0.01\n"
-				    " Time steps done =          400  out of          400\n Elapsed time in seconds =   2.5\n",
+	one_file("specfem3d", file,
+		 " Time steps done =           10  out of          400\n Elapsed time in seconds = "
+		 "  0.01\n"
+		 " Time steps done =          400  out of          400\n Elapsed time in seconds = "
+		 "  2.5\n",
 		 2.5, 400, NULL);
 	one_file("specfem3d", "a/b/OUTPUT_FILES/output_solver.txt",
 		 " Time steps done = 4 out of 4\n Elapsed time in seconds = 1.5\n", 1.5, 4, NULL);
-	one_file("specfem3d", file, " Time steps done = 10 out of 400\n Elapsed time in seconds = 1.5\n", NAN, NAN,
+	one_file("specfem3d", file,
+		 " Time steps done = 10 out of 400\n Elapsed time in seconds = 1.5\n", NAN, NAN,
 		 "the last report is not at the last step (10 is not 400)");
-	one_file("specfem3d", file, " Time steps done = 4 out of 4\n Elapsed time in seconds = 1.5\n Time steps done = 4 out of 4\n",
+	one_file("specfem3d", file,
+		 " Time steps done = 4 out of 4\n Elapsed time in seconds = 1.5\n Time steps done "
+		 "= 4 out of 4\n",
 		 NAN, NAN, "a report is cut off (1 is not 2)");
-	one_file("specfem3d", file, " Elapsed time in seconds = 1.5\n", NAN, NAN, "a report is cut off");
-	one_file("specfem3d", "output_solver.txt", " Time steps done = 4 out of 4\n Elapsed time in seconds = 1.5\n", NAN, NAN,
+	one_file("specfem3d", file, " Elapsed time in seconds = 1.5\n", NAN, NAN,
+		 "a report is cut off");
+	one_file("specfem3d", "output_solver.txt",
+		 " Time steps done = 4 out of 4\n Elapsed time in seconds = 1.5\n", NAN, NAN,
 		 "there is no file OUTPUT_FILES/output_solver.txt");
-	const struct timer_file two[] = { { "r1/OUTPUT_FILES/output_solver.txt", "", 0 }, { "OUTPUT_FILES/output_solver.txt", "", 0 } };
+	const struct timer_file two[] = { { "r1/OUTPUT_FILES/output_solver.txt", "", 0 },
+					  { "OUTPUT_FILES/output_solver.txt", "", 0 } };
 	struct reading r;
 	read_files(&r, "specfem3d", two, 2);
 	assert_int_equal(r.result.rc, -ENOENT);
@@ -265,10 +305,12 @@ static void exaca(void **state)
 {
 	(void)state;
 	struct reading r;
-	read_output(&r, "exaca", "Time spent initializing data = 0.5 s\nTime spent performing CA calculations = 1.75 s\n"
-				 "Time spent collecting and printing output data = 0.25 s\n\n"
-				 "Max/min rank time initializing data  = 0.5 / 0.4 s\n"
-				 "Max/min rank time in CA nucleation   = 0.125 / 0.1 s\n");
+	read_output(&r, "exaca",
+		    "Time spent initializing data = 0.5 s\nTime spent performing CA calculations = "
+		    "1.75 s\n"
+		    "Time spent collecting and printing output data = 0.25 s\n\n"
+		    "Max/min rank time initializing data  = 0.5 / 0.4 s\n"
+		    "Max/min rank time in CA nucleation   = 0.125 / 0.1 s\n");
 	assert_int_equal(r.result.rc, 0);
 	same("wall", r.result.wall_s, 1.75);
 	same("steps", r.result.steps, NAN);
@@ -282,12 +324,17 @@ static void exaca(void **state)
 static void cp2k(void **state)
 {
 	(void)state;
-	static const char head[] = "#     Step Nr.          Time[fs]        Kin.[a.u.]  UsedTime[s]\n";
+	static const char head[] =
+		"#     Step Nr.          Time[fs]        Kin.[a.u.]  UsedTime[s]\n";
 	char text[1024];
-	(void)snprintf(text, sizeof text, "%s 0 0.0 0.1 0.0\n 1 0.5 0.1 20.0\n 2 1.0 0.1 4.5\n 3 1.5 0.1 4.25\n", head);
+	(void)snprintf(text, sizeof text,
+		       "%s 0 0.0 0.1 0.0\n 1 0.5 0.1 20.0\n 2 1.0 0.1 4.5\n 3 1.5 0.1 4.25\n",
+		       head);
 	one_file("cp2k", "H2O-1.ener", text, 8.75, 2, NULL);
-	const struct timer_file planned[] = { { "run.log", " MD_PAR| Number of time steps                  5\n", 49 },
-					      { "run/H2O-1.ener", text, strlen(text) } };
+	const struct timer_file planned[] = {
+		{ "run.log", " MD_PAR| Number of time steps                  5\n", 49 },
+		{ "run/H2O-1.ener", text, strlen(text) }
+	};
 	struct reading r;
 	read_files(&r, "cp2k", planned, 2);
 	assert_int_equal(r.result.rc, -ENOENT);
@@ -295,16 +342,21 @@ static void cp2k(void **state)
 	done(&r);
 	/* a restart counts on: its first step is left out, too */
 	one_file("cp2k", "H2O-1.ener", " 101 0.5 0.1 20.0\n 102 1.0 0.1 4.5\n", 4.5, 1, NULL);
-	one_file("cp2k", "H2O-1.ener", " 0 0.0 0.0\n 1 0.5 20.0\n", NAN, NAN, "at least two MD steps");
-	one_file("cp2k", "H2O-1.ener", " 1 0.5 20.0\n 2 1.0 nan\n 3 1 1\n", NAN, NAN, "H2O-1.ener:2: \"nan\"");
+	one_file("cp2k", "H2O-1.ener", " 0 0.0 0.0\n 1 0.5 20.0\n", NAN, NAN,
+		 "at least two MD steps");
+	one_file("cp2k", "H2O-1.ener", " 1 0.5 20.0\n 2 1.0 nan\n 3 1 1\n", NAN, NAN,
+		 "H2O-1.ener:2: \"nan\"");
 	one_file("cp2k", "H2O-1.ener", " 1 0.5 20.0\n 2 1.0 *****\n", NAN, NAN, "did not fit");
-	one_file("cp2k", "H2O-1.ener", " 1 0.5 20.0\n 2 1.0 4.0\n 4 1.5 4.0\n", NAN, NAN, "4 comes after 2");
-	one_file("cp2k", "H2O-1.ener", " 1 0.5 20.0\n 2 1.0 4.0\nxx 1.5 4.0\n", NAN, NAN, "a row of the table is not a step");
+	one_file("cp2k", "H2O-1.ener", " 1 0.5 20.0\n 2 1.0 4.0\n 4 1.5 4.0\n", NAN, NAN,
+		 "4 comes after 2");
+	one_file("cp2k", "H2O-1.ener", " 1 0.5 20.0\n 2 1.0 4.0\nxx 1.5 4.0\n", NAN, NAN,
+		 "a row of the table is not a step");
 	one_file("cp2k", "H2O-2.ener", text, NAN, NAN, "there is no file *-1.ener");
 }
 
 static const char qmcpack_log[] =
-	"Flat profile\nStack timer profile\nTimer Inclusive_time Exclusive_time Calls Time_per_call\n"
+	"Flat profile\nStack timer profile\nTimer Inclusive_time Exclusive_time Calls "
+	"Time_per_call\n"
 	"Total          100.0     1.0              1     100.0\n"
 	"  VMCBatched   10.0     1.0              1     10.0\n"
 	"    VMCBatched::Production   9.0     2.0              1     9.0\n"
@@ -335,8 +387,11 @@ static void qmcpack(void **state)
 	same("not inside", part(&r.result, "DMCBatched::Startup"), NAN);
 	done(&r);
 	is_missing("qmcpack", "DMCBatched::Production 1 1 1 1\n", "does not have the block");
-	is_missing("qmcpack", "Stack timer profile\nTimer\nTotal 1 1 1 1\n", "--enable-timers=medium");
-	is_missing("qmcpack", "Stack timer profile\nTotal 1 1 1 1\n  DMCBatched::Production 1 1 1 1\n  DMCBatched::Production 1 1 1 1\n",
+	is_missing("qmcpack", "Stack timer profile\nTimer\nTotal 1 1 1 1\n",
+		   "--enable-timers=medium");
+	is_missing("qmcpack",
+		   "Stack timer profile\nTotal 1 1 1 1\n  DMCBatched::Production 1 1 1 1\n  "
+		   "DMCBatched::Production 1 1 1 1\n",
 		   "2 lines");
 }
 
@@ -344,51 +399,69 @@ static void dftfe(void **state)
 {
 	(void)state;
 	struct reading r;
-	read_output(&r, "dftfe", "Wall time for the above scf iteration: 50 seconds\n"
-				 "---------------MD STEP 0 ------------------\n"
-				 "Time taken for updateAtomPositionsAndMoveMesh: 4.0\n"
-				 "Wall time for the above scf iteration: 1.5 seconds\n");
+	read_output(&r, "dftfe",
+		    "Wall time for the above scf iteration: 50 seconds\n"
+		    "---------------MD STEP 0 ------------------\n"
+		    "Time taken for updateAtomPositionsAndMoveMesh: 4.0\n"
+		    "Wall time for the above scf iteration: 1.5 seconds\n");
 	assert_int_equal(r.result.rc, 0);
 	same("wall", r.result.wall_s, 5.5);
 	same("steps", r.result.steps, 1);
 	same("ground state", part(&r.result, "ground state before"), 50);
 	done(&r);
-	is_missing("dftfe", "---MD STEP 0\nWall time for the above scf iteration: 1.5 seconds\n", "no step of molecular dynamics");
-	is_missing("dftfe", "---MD STEP 0\nTime taken for updateAtomPositionsAndMoveMesh: 4.0\n", "VERBOSITY must be at least 1");
-	is_missing("dftfe", "---MD STEP 0\nTime taken for updateAtomPositionsAndMoveMesh: 4.0\n"
-			    "Wall time for the above scf iteration: nan seconds\n", "is not a number");
+	is_missing("dftfe", "---MD STEP 0\nWall time for the above scf iteration: 1.5 seconds\n",
+		   "no step of molecular dynamics");
+	is_missing("dftfe", "---MD STEP 0\nTime taken for updateAtomPositionsAndMoveMesh: 4.0\n",
+		   "VERBOSITY must be at least 1");
+	is_missing("dftfe",
+		   "---MD STEP 0\nTime taken for updateAtomPositionsAndMoveMesh: 4.0\n"
+		   "Wall time for the above scf iteration: nan seconds\n",
+		   "is not a number");
 }
 
-#define GROMACS_END                                                       \
-	"           Step           Time\n            500      1.00000\n\n"   \
-	"\tStatistics over 501 steps using 51 frames\n\n"                  \
-	"               Core t (s)   Wall t (s)        (%)\n"                \
-	"       Time:       83.292       10.412      800.0\n"                \
-	"                 (ns/day)    (hour/ns)\n"                           \
-	"Performance:       21.224        1.131\n"                           \
+#define GROMACS_END                                                                                \
+	"           Step           Time\n            500      1.00000\n\n"                         \
+	"\tStatistics over 501 steps using 51 frames\n\n"                                          \
+	"               Core t (s)   Wall t (s)        (%)\n"                                      \
+	"       Time:       83.292       10.412      800.0\n"                                      \
+	"                 (ns/day)    (hour/ns)\n"                                                 \
+	"Performance:       21.224        1.131\n"                                                 \
 	"Finished mdrun on rank 0 Wed Jun  3 17:18:58 2020\n"
 
 static void gromacs(void **state)
 {
 	(void)state;
-	static const char head[] = "   nsteps                         = 500\n   init-step                      = 0\n";
+	static const char head[] =
+		"   nsteps                         = 500\n   init-step                      = 0\n";
 	char text[2048];
 	(void)snprintf(text, sizeof text, "%s%s", head, GROMACS_END);
 	one_file("gromacs", "work/md.log", text, 10.412, 501, NULL);
-	(void)snprintf(text, sizeof text, "%sstep 100: resetting all time and cycle counters\n%s", head, GROMACS_END);
+	(void)snprintf(text, sizeof text, "%sstep 100: resetting all time and cycle counters\n%s",
+		       head, GROMACS_END);
 	one_file("gromacs", "md.log", text, 10.412, NAN, NULL);
-	(void)snprintf(text, sizeof text, "   nsteps                         = 900\n   init-step                      = 0\n%s", GROMACS_END);
-	one_file("gromacs", "md.log", text, NAN, NAN, "mdrun did not make all its steps (900 is not 500)");
 	(void)snprintf(text, sizeof text,
-		       "   nsteps                         = 900\n   init-step                      = 0\n"
-		       "Overriding nsteps with value passed on the command line: 500 steps, 1 ps\n%s", GROMACS_END);
+		       "   nsteps                         = 900\n   init-step                      "
+		       "= 0\n%s",
+		       GROMACS_END);
+	one_file("gromacs", "md.log", text, NAN, NAN,
+		 "mdrun did not make all its steps (900 is not 500)");
+	(void)snprintf(
+		text, sizeof text,
+		"   nsteps                         = 900\n   init-step                      = 0\n"
+		"Overriding nsteps with value passed on the command line: 500 steps, 1 ps\n%s",
+		GROMACS_END);
 	one_file("gromacs", "md.log", text, 10.412, 501, NULL);
-	(void)snprintf(text, sizeof text, "%s\nStep 300: Run time exceeded 0.050 hours, will terminate the run within 200 steps\n%s",
+	(void)snprintf(text, sizeof text,
+		       "%s\nStep 300: Run time exceeded 0.050 hours, will terminate the run within "
+		       "200 steps\n%s",
 		       head, GROMACS_END);
 	one_file("gromacs", "md.log", text, NAN, NAN, "its own limit (-maxh)");
-	(void)snprintf(text, sizeof text, "%sReceived the TERM signal, stopping within 100 steps\n%s", head, GROMACS_END);
+	(void)snprintf(text, sizeof text,
+		       "%sReceived the TERM signal, stopping within 100 steps\n%s", head,
+		       GROMACS_END);
 	one_file("gromacs", "md.log", text, NAN, NAN, "stopped by a signal");
-	(void)snprintf(text, sizeof text, "%s%.*s", head, (int)(sizeof GROMACS_END - 60), GROMACS_END);
+	(void)snprintf(text, sizeof text, "%s%.*s", head, (int)(sizeof GROMACS_END - 60),
+		       GROMACS_END);
 	one_file("gromacs", "md.log", text, NAN, NAN, "mdrun did not come to its end");
 }
 
@@ -419,12 +492,20 @@ static void quantum_espresso(void **state)
 	same("c_bands", part(&r.result, "c_bands"), 5.75);
 	same("program", part(&r.result, "program"), 69.01);
 	done(&r);
-	is("quantum-espresso", "     electrons    :      1.40s CPU      1.50s WALL (       1 calls)\n   JOB DONE.\n", 1.5, 0);
-	is_missing("quantum-espresso", "     electrons    :      1.40s CPU      1.50s WALL (       1 calls)\n", "did not come to its end");
-	is_missing("quantum-espresso", "     electrons    : *********s CPU *********s WALL (       1 calls)\n   JOB DONE.\n",
+	is("quantum-espresso",
+	   "     electrons    :      1.40s CPU      1.50s WALL (       1 calls)\n   JOB DONE.\n",
+	   1.5, 0);
+	is_missing("quantum-espresso",
+		   "     electrons    :      1.40s CPU      1.50s WALL (       1 calls)\n",
+		   "did not come to its end");
+	is_missing("quantum-espresso",
+		   "     electrons    : *********s CPU *********s WALL (       1 calls)\n   JOB "
+		   "DONE.\n",
 		   "did not fit into its field");
-	is_missing("quantum-espresso", "     Maximum CPU time exceeded\n"
-				       "     electrons    :      1.40s CPU      1.50s WALL (       1 calls)\n   JOB DONE.\n",
+	is_missing("quantum-espresso",
+		   "     Maximum CPU time exceeded\n"
+		   "     electrons    :      1.40s CPU      1.50s WALL (       1 calls)\n   JOB "
+		   "DONE.\n",
 		   "max_seconds");
 	is_missing("quantum-espresso", "   JOB DONE.\n", "did not come to its clocks");
 }
@@ -472,8 +553,10 @@ static void one_that_is_not_there_names_the_others(void **state)
 	struct timer_def *def = NULL;
 	struct err err = { 0 };
 	assert_int_equal(timer_def_load(&def, "lamps", "suites/timers", &err), -ENOENT);
-	assert_string_equal(err.text, "there is no timer definition \"lamps\"; there are: cp2k, dftfe, exaca, gromacs, lammps, "
-				      "nekrs, nyx, qmcpack, quantum-espresso, sparta, specfem3d, warpx");
+	assert_string_equal(err.text,
+			    "there is no timer definition \"lamps\"; there are: cp2k, dftfe, "
+			    "exaca, gromacs, lammps, "
+			    "nekrs, nyx, qmcpack, quantum-espresso, sparta, specfem3d, warpx");
 	assert_int_equal(timer_def_load(&def, "../timers/lammps", "suites/timers", &err), -ENOENT);
 	assert_int_equal(timer_def_load(&def, "lammps", "/nowhere", &err), -ENOENT);
 	assert_non_null(strstr(err.text, "none at all in /nowhere"));
@@ -488,10 +571,18 @@ static void files_are_matched_by_name_or_by_the_end_of_the_path(void **state)
 		const char *glob, *path;
 		bool yes;
 	} rows[] = {
-		{ "*-1.ener", "a/b/H2O-1.ener", true }, { "*-1.ener", "H2O-1.ener", true },  { "*-1.ener", "H2O-1.ener/x", false },
-		{ "O/x.txt", "a/O/x.txt", true },	 { "O/x.txt", "O/x.txt", true },      { "O/x.txt", "NO/x.txt", false },
-		{ "O/x.txt", "x.txt", false },		 { "run.log", "run.log", true },      { "run.log", "a/run.log", false },
-		{ "*.log", "run.log", false },	 { "*.log", "md.log", true },		 { "*.log", "a/md.log", true },
+		{ "*-1.ener", "a/b/H2O-1.ener", true },
+		{ "*-1.ener", "H2O-1.ener", true },
+		{ "*-1.ener", "H2O-1.ener/x", false },
+		{ "O/x.txt", "a/O/x.txt", true },
+		{ "O/x.txt", "O/x.txt", true },
+		{ "O/x.txt", "NO/x.txt", false },
+		{ "O/x.txt", "x.txt", false },
+		{ "run.log", "run.log", true },
+		{ "run.log", "a/run.log", false },
+		{ "*.log", "run.log", false },
+		{ "*.log", "md.log", true },
+		{ "*.log", "a/md.log", true },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (timer_file_matches(rows[i].glob, rows[i].path) != rows[i].yes)
@@ -507,26 +598,38 @@ static void definitions_are_checked(void **state)
 		{ "", "x.yaml:1:1: the file is empty" },
 		{ "name: x\n", "x.yaml:1:1: the definition has no \"title\"; add it" },
 		{ HEAD, "x.yaml:1:1: the definition has no \"region\"; add it" },
-		{ HEAD "region: '(a)'\nsteep: 1\n", "x.yaml:8:1: unknown key \"steep\" in the definition; did you mean \"steps\"?" },
-		{ HEAD "region: 'a'\n", "x.yaml:7:9: pattern 'a': needs one group around the number, or one named (?<value>...)" },
-		{ HEAD "region: '(a'\n", "x.yaml:7:9: pattern '(a', character 3: missing closing parenthesis" },
+		{ HEAD "region: '(a)'\nsteep: 1\n",
+		  "x.yaml:8:1: unknown key \"steep\" in the definition; did you mean \"steps\"?" },
+		{ HEAD "region: 'a'\n", "x.yaml:7:9: pattern 'a': needs one group around the "
+					"number, or one named (?<value>...)" },
+		{ HEAD "region: '(a'\n",
+		  "x.yaml:7:9: pattern '(a', character 3: missing closing parenthesis" },
 		{ HEAD "region: []\n", "x.yaml:7:9: region: is empty" },
-		{ HEAD "region: {take: sum}\n", "x.yaml:7:9: a term needs a pattern, or count with one" },
+		{ HEAD "region: {take: sum}\n",
+		  "x.yaml:7:9: a term needs a pattern, or count with one" },
 		{ HEAD "region: {pattern: '(a)', take: all}\n",
 		  "x.yaml:7:32: take: \"all\" must be last, first, only, sum, count or each" },
-		{ HEAD "region: {pattern: '(a)', unit: min}\n", "x.yaml:7:32: unit: must be s, ms, us, ns or clock" },
-		{ HEAD "region: {pattern: '(a)', absent: -1}\n", "x.yaml:7:34: absent: must be a number from 0 on" },
-		{ HEAD "region: {count: 'a'}\n", "x.yaml:7:9: region: a time is no count and no list; take last, first, only or sum" },
-		{ HEAD "region: '(a)'\nparts: '(b)'\n", "x.yaml:8:8: parts: a part needs a name, or take: each with a group \"name\"" },
+		{ HEAD "region: {pattern: '(a)', unit: min}\n",
+		  "x.yaml:7:32: unit: must be s, ms, us, ns or clock" },
+		{ HEAD "region: {pattern: '(a)', absent: -1}\n",
+		  "x.yaml:7:34: absent: must be a number from 0 on" },
+		{ HEAD "region: {count: 'a'}\n", "x.yaml:7:9: region: a time is no count and no "
+						 "list; take last, first, only or sum" },
+		{ HEAD "region: '(a)'\nparts: '(b)'\n",
+		  "x.yaml:8:8: parts: a part needs a name, or take: each with a group \"name\"" },
 		{ HEAD "region: '(a)'\nparts: {pattern: '(b)', take: each}\n",
 		  "x.yaml:8:18: pattern '(b)': take: each needs a group (?<name>...)" },
-		{ HEAD "region: '(a)'\ncomplete: {present: a}\n", "x.yaml:8:11: complete: must be a list of conditions" },
+		{ HEAD "region: '(a)'\ncomplete: {present: a}\n",
+		  "x.yaml:8:11: complete: must be a list of conditions" },
 		{ HEAD "region: '(a)'\ncomplete: [{why: a}]\n",
-		  "x.yaml:8:12: a condition is one of equal, no_less, present, absent, consecutive" },
+		  "x.yaml:8:12: a condition is one of equal, no_less, present, absent, "
+		  "consecutive" },
 		{ HEAD "region: '(a)'\ncomplete: [{present: a}]\n",
 		  "x.yaml:8:12: a condition has no \"why\"; say what a run that breaks it is" },
-		{ HEAD "region: '(a)'\ncomplete: [{equal: ['(a)'], why: x}]\n", "x.yaml:8:20: equal: must be a list of two" },
-		{ HEAD "region: '(a)'\nranks: some\n", "x.yaml:8:1: \"ranks\" is here twice, first at line 5, column 1; remove one" },
+		{ HEAD "region: '(a)'\ncomplete: [{equal: ['(a)'], why: x}]\n",
+		  "x.yaml:8:20: equal: must be a list of two" },
+		{ HEAD "region: '(a)'\nranks: some\n",
+		  "x.yaml:8:1: \"ranks\" is here twice, first at line 5, column 1; remove one" },
 		{ "- a\n", "x.yaml:1:1: the definition must be a mapping of keys, this is a list" },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
