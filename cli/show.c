@@ -9,9 +9,11 @@
 
 #include "cli/table.h"
 #include "lib/num.h"
+#include "schema/walk.h"
 
 #define RANKS_SHOWN 64
 #define OPS_SHOWN 15
+#define LINE_WIDTH 96
 
 struct page {
 	struct buf *b;
@@ -42,6 +44,30 @@ static void put_plain(struct buf *b, const char *text)
 		unsigned char c = (unsigned char)*text;
 		buf_put(b, c < ' ' || c == 127 ? " " : text, 1);
 	}
+}
+
+/* Words as far as they fit on a line; a word that is longer than a line stands alone. */
+static void put_wrapped(struct buf *b, const char *first, const char *others, const char *text)
+{
+	size_t at = strlen(first);
+	buf_puts(b, first);
+	for (bool begun = false; *text; begun = true) {
+		size_t n = strcspn(text, " ");
+		if (begun && at + 1 + n > LINE_WIDTH) {
+			buf_printf(b, "\n%s", others);
+			at = strlen(others);
+		} else if (begun) {
+			buf_puts(b, " ");
+			at++;
+		}
+		char *word = strndup(text, n);
+		put_plain(b, word ? word : "");
+		free(word);
+		at += n;
+		text += n;
+		text += strspn(text, " ");
+	}
+	buf_puts(b, "\n");
 }
 
 static void line(struct page *p, const char *label, const char *value)
@@ -178,7 +204,8 @@ static void region(struct page *p)
 	maybe_count(p, "entries per process", r->entries);
 	maybe_seconds(p, "left out inside", r->excluded_s);
 	maybe_count(p, "processes", r->processes);
-	maybe_seconds(p, "slowest - fastest process", r->imbalance_s);
+	if (r->processes > 1)
+		maybe_seconds(p, "imbalance", r->imbalance_s);
 	maybe_count(p, "steps", r->steps);
 	maybe_seconds(p, "mean step", r->step_s);
 	maybe_text(p, "measured by", r->timer ? r->timer : r->source);
@@ -212,7 +239,8 @@ static void executions(struct page *p)
 		{ "process", true }, { "before", true }, { "after", true }, { "exit", true },
 		{ "load", true }, { "why", false },
 	};
-	struct text_table t = { .columns = columns, .n_columns = sizeof columns / sizeof *columns };
+	struct text_table t = { .columns = columns, .n_columns = sizeof columns / sizeof *columns,
+				.drop_empty = true };
 	for (size_t i = 0; i < p->r->executions.n; i++) {
 		const struct execution *e = &p->r->executions.items[i];
 		text_cell(&t, e->name);
@@ -243,9 +271,10 @@ static void ranks(struct page *p)
 		{ "execution", false }, { "rank", true }, { "host", false }, { "region", true },
 		{ "left out", true }, { "entries", true }, { "steps", true }, { "CPUs", false },
 	};
-	struct text_table t = { .columns = columns, .n_columns = sizeof columns / sizeof *columns };
+	struct text_table t = { .columns = columns, .n_columns = sizeof columns / sizeof *columns,
+				.drop_empty = true };
 	size_t n = p->r->ranks.n;
-	if (n < 2)
+	if (n <= p->r->executions.n) /* one process each: the table above has it all */
 		return;
 	for (size_t i = 0; i < n && i < RANKS_SHOWN; i++) {
 		const struct rank *k = &p->r->ranks.items[i];
@@ -273,7 +302,8 @@ static void phases(struct page *p)
 		{ "phase", false }, { "times", true }, { "total", true }, { "share", true },
 		{ "shortest", true }, { "longest", true },
 	};
-	struct text_table t = { .columns = columns, .n_columns = sizeof columns / sizeof *columns };
+	struct text_table t = { .columns = columns, .n_columns = sizeof columns / sizeof *columns,
+				.drop_empty = true };
 	for (size_t i = 0; i < p->r->phases.n; i++) {
 		const struct phase *f = &p->r->phases.items[i];
 		text_cell(&t, f->name);
@@ -297,7 +327,8 @@ static void operations(struct page *p)
 		{ "operation", false }, { "kind", false }, { "times", true }, { "total", true },
 		{ "mean", true }, { "share", true },
 	};
-	struct text_table t = { .columns = columns, .n_columns = sizeof columns / sizeof *columns };
+	struct text_table t = { .columns = columns, .n_columns = sizeof columns / sizeof *columns,
+				.drop_empty = true };
 	size_t n = p->r->ops.n;
 	for (size_t i = 0; i < n && i < OPS_SHOWN; i++) {
 		const struct op *o = &p->r->ops.items[i];
@@ -374,12 +405,24 @@ static void category(struct page *p, const char *label, const char *field, doubl
 	line(p, label, text);
 }
 
+static bool nothing_in(const struct block *block, const void *at)
+{
+	for (size_t i = 0; i < block->count; i++)
+		if (!field_is_null(&block->fields[i], at))
+			return false;
+	return true;
+}
+
 static void device(struct page *p)
 {
 	const struct device *d = &p->r->device;
 	const struct runtime_api *a = &p->r->runtime_api;
 	char t[32], text[128];
 	heading(p, "Device");
+	if (nothing_in(&device_block, d) && !known(a->calls)) {
+		missing(p, "all of it", "device");
+		return;
+	}
 	seconds(p, "busy", "device.busy_s", d->busy_s);
 	percent(p, "share of the region", "device.busy_frac_of_roi", d->busy_frac_of_roi);
 	seconds(p, "idle", "device.host_gap_s", d->host_gap_s);
@@ -456,9 +499,11 @@ static void caveats(struct page *p)
 	if (p->r->caveats.n)
 		heading(p, "Caveats");
 	for (size_t i = 0; i < p->r->caveats.n; i++) {
-		buf_puts(p->b, "  - ");
-		put_plain(p->b, p->r->caveats.items[i].text ? p->r->caveats.items[i].text : "");
-		buf_printf(p->b, " [%s]\n", p->r->caveats.items[i].code);
+		const struct caveat *c = &p->r->caveats.items[i];
+		struct buf text = { .max = 1 << 16 };
+		buf_printf(&text, "%s [%s]", c->text ? c->text : "", c->code ? c->code : "");
+		put_wrapped(p->b, "  - ", "    ", text.data ? text.data : "");
+		buf_done(&text);
 	}
 }
 

@@ -40,6 +40,8 @@ static void put_row(const struct text_table *t, const char **cells, const size_t
 	buf_puts(b, indent);
 	size_t blanks = 0; /* held back, so that no line ends with them */
 	for (size_t i = 0; i < t->n_columns; i++) {
+		if (!widths[i])
+			continue;
 		size_t pad = widths[i] - width(cells[i]);
 		if (t->columns[i].right)
 			blanks += pad;
@@ -66,6 +68,13 @@ void text_table_put(struct text_table *t, const char *indent, struct buf *b)
 		at += strlen(at) + 1;
 		if (width(cells[i]) > widths[i % n])
 			widths[i % n] = width(cells[i]);
+	}
+	for (size_t i = 0; t->drop_empty && i < n && !b->failed; i++) {
+		bool empty = true;
+		for (size_t k = 1; k <= rows && empty; k++)
+			empty = strcmp(cells[k * n + i], "-") == 0;
+		if (empty)
+			widths[i] = 0; /* put_row passes over it */
 	}
 	for (size_t i = 0; rows && i <= rows && !b->failed; i++)
 		put_row(t, cells + i * n, widths, indent, b);

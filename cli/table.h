@@ -17,6 +17,7 @@ struct text_column {
 struct text_table {
 	const struct text_column *columns;
 	size_t n_columns;
+	bool drop_empty;  /* leave out columns in which every cell is "-" */
 	struct buf cells; /* NUL-terminated, one after the other, row by row */
 	size_t n_cells;
 };
