@@ -179,7 +179,7 @@ static int notes(struct assembly *a)
 				continue;
 			}
 			/* The two ways in which marks get lost before any log exists. */
-			bool library = strstr(note, "marker library") || strstr(note, "libroimeter");
+			bool library = strstr(note, "marks are missing") || strstr(note, "marker library");
 			int rc = record_caveat(a->rec, library ? "marker_library_missing" : "marks_lost", "%s: %s",
 					       a->all[i].seen->row.name, note);
 			if (rc)

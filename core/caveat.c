@@ -1,5 +1,5 @@
-/* Every code that a caveat can have. Codes are for programs and never change; docs/caveats.md is
- * made from this table's words, and tests/system/caveats looks that nobody uses another code. */
+/* Every code that a caveat can have. Codes are for programs and never change. docs/caveats.md has
+ * the same list; tests/system/caveats looks that it has, and that nobody uses another code. */
 #include "core/assemble.h"
 
 const struct caveat_code caveat_codes[] = {
@@ -28,6 +28,9 @@ const struct caveat_code caveat_codes[] = {
 	{ "steps_differ_between_runs", "The number of steps differs between the samples." },
 	{ "interrupted", "The run was ended before it was complete." },
 	{ "resumed", "Executions of two sessions are in one run." },
+	{ "processes_outlived", "The command ended while processes of it went on; they were ended." },
+	{ "processes_immortal", "Processes did not end even by SIGKILL and may have disturbed what came after." },
+	{ "output_cut", "The output was too long to be searched as a whole." },
 	/* the machine */
 	{ "machine_loaded", "Other programs used the machine." },
 	{ "oversubscribed", "More running threads than CPUs." },
@@ -68,6 +71,9 @@ const struct caveat_code caveat_codes[] = {
 	{ "source_disagrees", "A figure of the imported source does not follow from its own samples." },
 	{ "imported_rounded", "Figures come from a published table with three significant digits." },
 	{ "exit_unknown", "Made of region logs alone: how the program ended is not known." },
+	{ "source_disagrees", "A figure of the imported source does not follow from its own other figures." },
+	{ "imported_rounded", "Figures come from a published table with few digits." },
+	{ "exit_unknown", "Made of region logs alone: nobody knows how the program ended." },
 	{ "imported_incomplete", "Parts of the measurement are not in the imported file." },
 	{ "operations_cut", "The imported file has only the largest operations." },
 	{ 0 },
