@@ -74,6 +74,8 @@ extern const struct roimeter_api roimeter_api_1 __attribute__((weak, visibility(
  * asked for by name: a reference to it makes the linker of a static program complain. */
 static void *roimeter_dlsym_(void *, const char *) __attribute__((weakref("dlsym")));
 
+extern int roimeter_symlink_(const char *, const char *) __asm__("symlink"); /* not ISO C */
+
 /* Of the program or shared library itself; not there in a static program. Tag, value, ... 0. */
 extern const long roimeter_dynamic_[] __asm__("_DYNAMIC")
 	__attribute__((weak, visibility("hidden")));
@@ -111,40 +113,43 @@ ROIMETER_ONE_ void roimeter_phase_begin_(const char *name);
 ROIMETER_ONE_ void roimeter_phase_end_(void);
 ROIMETER_ONE_ void roimeter_sync_(void);
 
-/* Measuring was asked for and can't be: leave a line "pid N: why" where the runner looks for it.
- * Without stdio, which would pull half of libc into a small static program. */
+/* Measuring was asked for and can't be: leave "pid N: why" where the runner looks for it. Without
+ * stdio, which would pull half of libc into a small static program. Where no file can be
+ * opened, a link holds the text: that needs neither a descriptor nor space. */
 void roimeter_unattached_(const char *log, const char *why)
 {
-	char line[4096];
-	size_t n = strlen(log), at = sizeof line / 2;
+	char path[4096], line[512], digits[24];
 	unsigned long pid = (unsigned long)getpid();
+	size_t folder = strlen(log), at = sizeof digits - 1, n;
 	int out;
 
-	if (n > sizeof line - 16)
+	digits[at] = 0;
+	do
+		digits[--at] = (char)('0' + pid % 10);
+	while (pid /= 10);
+	if (folder > sizeof path - 40)
 		return;
-	memcpy(line, log, n);
-	memcpy(line + n, "/unattached", 12);
-	out = open(line, O_WRONLY | O_CREAT | O_APPEND, 0666);
-	if (out < 0)
-		return;
-	n = strlen(why);
-	if (n > sizeof line / 2 - 3)
-		n = sizeof line / 2 - 3;
-	memcpy(line + at, ": ", 2);
-	memcpy(line + at + 2, why, n);
-	line[at + 2 + n] = '\n';
-	n += 3;
-	do {
-		line[--at] = (char)('0' + pid % 10);
-		n++;
-		pid /= 10;
-	} while (pid);
-	at -= 4;
-	memcpy(line + at, "pid ", 4);
-	if (write(out, line + at, n + 4) < 0)
-		(void)close(out); /* nothing is left that could be told */
-	else
+	strcpy(line, "pid ");
+	strcat(line, digits + at);
+	strcat(line, ": ");
+	strncat(line, why, sizeof line - 40);
+	memcpy(path, log, folder);
+	strcpy(path + folder, "/unattached");
+	out = open(path, O_WRONLY | O_CREAT | O_APPEND, 0666);
+	if (out >= 0) {
+		n = strlen(line);
+		line[n] = '\n';
+		if (write(out, line, n + 1) == (ssize_t)(n + 1))
+			folder = 0;
+		line[n] = 0;
 		(void)close(out);
+	}
+	if (folder) {
+		strcpy(path + folder, "/.loss.");
+		strcat(path, digits + at);
+		if (roimeter_symlink_(line, path))
+			return; /* nothing is left that could be told */
+	}
 }
 
 /* A static program must load no library: that would bring a second libc. */

@@ -83,3 +83,9 @@ $(if $(filter check bench install,$(MAKECMDGOALS)),$(info left out: the Python m
 endif
 
 INSTALL_MORE += $(MARKER_INSTALL)$(MARKER_INSTALL_FORTRAN)$(MARKER_INSTALL_PYTHON)
+
+# ---- tests: the library in the test itself, so that a sanitizer sees it ------------------------------
+
+$(B)/tests/unit/marker: $(B)/tests/unit/marker.o $(B)/libroimeter.a $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(call wraps,tests/unit/marker.c) \
+		$(B)/libroimeter.a $(B)/parts.a $(LIBS) -lcmocka

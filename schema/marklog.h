@@ -153,7 +153,7 @@ int marklog_parse(struct roi_logs *logs, const char *file, const void *bytes, si
 #define MARKLOG_UNATTACHED "unattached" /* text: lines of processes without a marker library */
 #define MARKLOG_LOSSES_MAGIC "roimeter-losses 1\n"
 #define MARKLOG_LOSS_SLOTS 255
-#define MARKLOG_LOSS_LINK "loss." /* and a process id: a link whose target is the sentence */
+#define MARKLOG_LOSS_LINK ".loss." /* and a process id: a link whose target is the sentence */
 
 /* 256 bytes each. The first slot's place is the header's. */
 struct marklog_loss {
@@ -175,7 +175,7 @@ struct marklog_losses {
 /* Make the file in the folder, with all its bytes reserved, before the first process starts. */
 int marklog_losses_create(const char *folder, struct err *err);
 
-/* What stands in "losses", "unattached" and the links "loss.PID", one sentence each. A file that is not there says
+/* What stands in "losses", "unattached" and the links ".loss.PID", one sentence each. A file that is not there says
  * nothing; what can't be read is a failure. The sentences live in the arena. */
 int marklog_losses_read(const char *folder, struct arena *a, struct txts *ret_sentences,
 			struct err *err);

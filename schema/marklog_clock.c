@@ -21,8 +21,7 @@ static void pair_add(struct source *s, const unsigned char *p)
 		    q.real_ns >= 0 && q.real_ns <= INT64_MAX / 2;
 	const struct marklog_pair *last = s->n_pairs ? &s->pairs[s->n_pairs - 1] : NULL;
 	if (!sane || (last && (q.tick <= last->tick || q.mono_ns <= last->mono_ns))) {
-		if (!last || !sane || q.tick != last->tick)
-			source_damaged(s, "the clock's readings are not in order");
+		source_damaged(s, "the clock's readings are not in order");
 		return;
 	}
 	s->pairs[s->n_pairs++] = q;
@@ -66,9 +65,11 @@ int source_clock(struct source *s)
 	for (uint32_t i = 0; i < n; i++)
 		pair_add(s, h + offsetof(struct marklog_header, pair) +
 				    i * sizeof(struct marklog_pair));
-	if (latest == 1 || latest == 2)
-		pair_add(s, h + offsetof(struct marklog_header, last) +
-				    (latest - 1) * sizeof(struct marklog_pair));
+	const unsigned char *last = h + offsetof(struct marklog_header, last) +
+				    (latest == 2) * sizeof(struct marklog_pair);
+	/* The last one that was not kept for ever is older than the last one that was, at times. */
+	if (latest && (!s->n_pairs || get64(last) > s->pairs[s->n_pairs - 1].tick))
+		pair_add(s, last);
 	if (!s->n_pairs)
 		return -EINVAL;
 	uint32_t clock = AT32(h, struct marklog_header, clock);
