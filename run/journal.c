@@ -24,6 +24,7 @@
 
 #define FILE_MAX ((size_t)1 << 30)
 #define SYNC_NS INT64_C(1000000000)
+#define LOCK_WAIT_NS INT64_C(4000000000) /* longer than a tree's usual end */
 
 struct journal {
 	int fd;
@@ -48,6 +49,21 @@ static void journal_free(struct journal *j)
 	free(j);
 }
 
+/* The keeper of a runner that was killed holds its files until the tree has ended: wait for that. */
+static int lock_file(int fd)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	int64_t until = monotonic_ns() + LOCK_WAIT_NS;
+	while (flock(fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		if (monotonic_ns() > until)
+			return -EBUSY;
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
 /* Open and lock; the file may have been removed by its owner between the two. */
 static int open_file(struct journal **ret, const char *folder, const char *key, int flags, struct err *err)
 {
@@ -61,9 +77,9 @@ static int open_file(struct journal **ret, const char *folder, const char *key, 
 		j->fd = open(j->path, O_RDWR | O_APPEND | O_CLOEXEC | flags, 0600);
 		if (j->fd < 0)
 			rc = -errno;
-		else if (flock(j->fd, LOCK_EX | LOCK_NB))
-			rc = errno == EWOULDBLOCK ? -EBUSY : -errno;
-		else if (fstat(j->fd, &mine) == 0 && stat(j->path, &now) == 0 && mine.st_ino == now.st_ino)
+		else
+			rc = lock_file(j->fd);
+		if (!rc && fstat(j->fd, &mine) == 0 && stat(j->path, &now) == 0 && mine.st_ino == now.st_ino)
 			break;
 		if (!rc) {
 			(void)close(j->fd);
@@ -74,7 +90,7 @@ static int open_file(struct journal **ret, const char *folder, const char *key, 
 		rc = -EAGAIN;
 	if (rc) {
 		(void)err_set(err, rc, "journal %s: %s", j->path ? j->path : key,
-			      rc == -EBUSY ? "the same run is under way" : strerror(-rc));
+			      rc == -EBUSY ? "the same run is under way; wait for its end" : strerror(-rc));
 		journal_free(j);
 		return rc;
 	}
