@@ -38,6 +38,9 @@ const struct caveat_code caveat_codes[] = {
 	{ "frequency_changed", "The CPU frequency differs by more than 5 % between the samples." },
 	{ "others_running", "Another run of this tool was on the machine." },
 	{ "cpu_stolen", "The hypervisor took more than 1 % of the CPU time." },
+	{ "processes_outlived", "The command ended before processes that it had started; these were ended." },
+	{ "processes_immortal", "Processes did not end even by SIGKILL and may have disturbed what came after." },
+	{ "output_cut", "The output was so long that only its beginning and end were searched." },
 	/* the application's own numbers */
 	{ "fom_not_matched", "The pattern of the figure of merit is not in the output." },
 	{ "fom_not_a_number", "What it found is not a number." },

@@ -26,7 +26,8 @@ struct parse {
 	} *given; /* in this file */
 	size_t n_given, given_cap;
 	struct err why;
-	int rc;
+	int rc, line, bad_line; /* bad_line: where rc comes from */
+	const char *at, *end;   /* text that is still to be read */
 };
 
 /* ---- values ---- */
@@ -289,7 +290,25 @@ static int on_line(void *user, const char *section, const char *key, const char 
 	if (p->rc)
 		return 1; /* the first complaint is the one to show */
 	p->rc = take_line(p, section, key, value ? value : "");
+	p->bad_line = p->line;
 	return p->rc == 0;
+}
+
+/* Reads a line for inih, as fgets does, and counts: inih tells its handler no line. */
+static char *next_line(char *into, int room, void *stream)
+{
+	struct parse *p = stream;
+	if (p->at == p->end || room < 2)
+		return NULL;
+	const char *newline = memchr(p->at, '\n', (size_t)(p->end - p->at));
+	size_t n = newline ? (size_t)(newline + 1 - p->at) : (size_t)(p->end - p->at);
+	if (n > (size_t)room - 1)
+		n = (size_t)room - 1;
+	memcpy(into, p->at, n);
+	into[n] = 0;
+	p->at += n;
+	p->line++;
+	return into;
 }
 
 /* What inih would quietly read otherwise: lines over its buffer, NULs. 0, or the line. */
@@ -315,18 +334,14 @@ int conf_parse(const struct conf_table *t, void *into, struct arena *a, const ch
 	if (line)
 		return err_set(err, -EINVAL, "%s:%d: the line is longer than %d bytes, or holds a zero byte; "
 			       "a list may be given in several lines", name, line, LINE_MAX_);
-	struct parse p = { .table = t, .into = into, .arena = a };
-	char *copy = strndup(text, n); /* inih wants a closing zero */
-	if (!copy)
-		return err_set(err, -ENOMEM, "out of memory");
-	line = ini_parse_string(copy, on_line, &p);
-	free(copy);
+	struct parse p = { .table = t, .into = into, .arena = a, .at = text, .end = text + n };
+	line = ini_parse_stream(next_line, &p, on_line, &p);
 	if (line < 0 || p.rc == -ENOMEM)
 		return err_set(err, -ENOMEM, "%s: out of memory", name);
-	if (line > 0 && !p.rc)
+	if (p.rc && line >= p.bad_line)
+		return err_set(err, p.rc, "%s:%d: %s", name, p.bad_line, p.why.text);
+	if (line > 0)
 		return err_set(err, -EINVAL, "%s:%d: expected [section] or key = value", name, line);
-	if (p.rc)
-		return err_set(err, p.rc, "%s:%d: %s", name, line, p.why.text);
 	return 0;
 }
 
