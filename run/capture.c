@@ -19,6 +19,7 @@
 #define HALF_BYTES ((size_t)16 << 20) /* of a long output, at each end */
 #define FILE_BYTES ((size_t)64 << 20)
 #define TAIL_BYTES ((size_t)4096)
+#define OUTPUT_NAME "run.log" /* as timers call it */
 #define DEPTH_MAX 8
 #define ENTRIES_MAX ((size_t)50000)
 
@@ -146,7 +147,7 @@ int capture_logs(struct capture *c, const char *folder, struct err *err)
 
 int capture_output(struct capture *c, const char *path, struct err *err)
 {
-	return take_file(c, BLOB_OUTPUT, "run.log", path, HALF_BYTES, &c->output_cut, err);
+	return take_file(c, BLOB_OUTPUT, OUTPUT_NAME, path, HALF_BYTES, &c->output_cut, err);
 }
 
 /* ---- files of timers ---- */
@@ -167,7 +168,7 @@ struct walk {
 static bool matches(const struct txts *globs, const char *name)
 {
 	for (size_t i = 0; i < globs->n; i++)
-		if (timer_file_matches(globs->items[i], name))
+		if (strcmp(globs->items[i], OUTPUT_NAME) != 0 && timer_file_matches(globs->items[i], name))
 			return true;
 	return false;
 }
@@ -201,7 +202,7 @@ static int each_match(const char *folder, const struct txts *globs, int (*each)(
 	struct walk w = { .globs = globs, .skip = strlen(folder) + 1, .budget = ENTRIES_MAX, .each = each, .arg = arg };
 	bool files = false;
 	for (size_t i = 0; i < globs->n; i++) /* the output is no file of the folder */
-		files |= strcmp(globs->items[i], "run.log") != 0;
+		files |= strcmp(globs->items[i], OUTPUT_NAME) != 0;
 	return files ? walk_below(&w, folder, 0) : 0;
 }
 
@@ -260,7 +261,9 @@ static int take_one(void *arg, const char *name)
 	(void)snprintf(path, sizeof path, "%s/%s", l->folder, name);
 	if (stat(path, &st) || !S_ISREG(st.st_mode) || unchanged(l->before, name, &st))
 		return 0;
-	return take_file(l->capture, BLOB_FILE, name, path, FILE_BYTES / 2, &cut, l->err);
+	/* Not to be taken for the output. */
+	return take_file(l->capture, BLOB_FILE, strcmp(name, OUTPUT_NAME) ? name : "./" OUTPUT_NAME, path,
+			 FILE_BYTES / 2, &cut, l->err);
 }
 
 int capture_files(struct capture *c, const char *folder, const struct txts *globs,

@@ -271,6 +271,8 @@ static void read_topology(struct probe *p)
 {
 	struct platform_info *i = &p->p->info;
 	hwloc_topology_t t;
+	if (p->root[0] && isnan(read_number(p, "/sys/devices/system/cpu/cpu0/topology/core_id")))
+		return; /* it would print a complaint and take this machine instead */
 	if (p->root[0])
 		(void)setenv("HWLOC_FSROOT", p->root, 1);
 	if (hwloc_topology_init(&t) == 0) {
@@ -364,7 +366,7 @@ static int nvidia_by_files(struct probe *p)
 	i->driver = driver_version(p);
 	i->device_count = devices;
 	return name_it(p, "nvidia", platform_gpu_product(p->a, model),
-		       i->driver ? arena_printf(p->a, "driver%d", atoi(i->driver)) : "cuda",
+		       i->driver ? arena_printf(p->a, "driver%d", atoi(i->driver)) : "cuda0",
 		       arena_printf(p->a, "the NVIDIA driver lists a \"%s\"; NVML (%s) is not there to tell the CUDA version",
 				    model, PLATFORM_NVML));
 }
@@ -414,7 +416,7 @@ static int amd_by_files(struct probe *p)
 	int major = 0, minor = 0;
 	bool versioned = rocm && sscanf(rocm, "%d.%d", &major, &minor) == 2;
 	return name_it(p, "amd", platform_gpu_product(p->a, name ? name : "gpu"),
-		       versioned ? arena_printf(p->a, "rocm%d.%d", major, minor) : "amdgpu",
+		       versioned ? arena_printf(p->a, "rocm%d.%d", major, minor) : "rocm0",
 		       arena_printf(p->a, "the kernel's compute topology has %.0f GPU%s; %s", devices,
 				    devices == 1 ? "" : "s",
 				    versioned ? "ROCm is installed" : "no ROCm was found to tell its version"));
@@ -427,7 +429,7 @@ static int name_by_cpu(struct probe *p)
 	int major = 0, minor = 0;
 	bool versioned = i->kernel && sscanf(i->kernel, "%d.%d", &major, &minor) == 2;
 	return name_it(p, "cpu", product ? product : "unknown",
-		       versioned ? arena_printf(p->a, "linux%d.%d", major, minor) : "linux",
+		       versioned ? arena_printf(p->a, "linux%d.%d", major, minor) : "linux0",
 		       arena_printf(p->a, "no accelerator was found, so it is the CPU, \"%s\", and the kernel, %s",
 				    i->cpu_model ? i->cpu_model : "of unknown model",
 				    i->kernel ? i->kernel : "of unknown release"));
