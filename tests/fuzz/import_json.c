@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "import/hpcperf.h"
-#include "lib/file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

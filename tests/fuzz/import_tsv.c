@@ -8,24 +8,21 @@
 #include <unistd.h>
 
 #include "import/hpcperf.h"
-#include "lib/file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	static char folder[64];
-	if (!folder[0]) {
-		(void)snprintf(folder, sizeof folder, "/tmp/roimeter-fuzz.XXXXXX");
-		if (!mkdtemp(folder))
-			abort();
-	}
-	char path[128];
-	(void)snprintf(path, sizeof path, "%s/%s", folder,
-		       n && data[0] == '!' ? "level2_cases.tsv" : "level1_20260101.tsv");
-	size_t skip = n && data[0] == '!';
-	if (n > 65536 || file_write(path, data + skip, n - skip, NULL))
+	char folder[] = "/tmp/roimeter-fuzz.XXXXXX", path[128];
+	if (n > 65536 || !mkdtemp(folder))
 		return 0;
+	size_t skip = n && data[0] == '!';
+	(void)snprintf(path, sizeof path, "%s/%s", folder, skip ? "level2_cases.tsv" : "level1_20260101.tsv");
+	FILE *out = fopen(path, "w");
+	if (!out)
+		abort();
+	(void)fwrite(data + skip, 1, n - skip, out);
+	(void)fclose(out);
 	struct imports in;
 	struct err err = { 0 };
 	const char *paths[] = { path };
@@ -35,6 +32,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		abort(); /* a failure without a sentence */
 	(void)unlink(path);
 	(void)rmdir(folder);
-	folder[0] = 0;
 	return 0;
 }
