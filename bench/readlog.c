@@ -1,6 +1,6 @@
-/* Region logs of 10^6 entries read back. Ours, as the marker library writes it; the published suite's
- * text, against counting the newlines of the same bytes, which is the least that a reader of text
- * can do. Files are mapped anew each time. */
+/* Region logs of 10^6 entries read back. Ours, as the marker library writes it; the published
+ * suite's text, against counting the newlines of the same bytes, which is the least that a reader
+ * of text can do. Files are mapped anew each time. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <inttypes.h>
@@ -39,7 +39,8 @@ static void write_log(const char *path)
 		perror(path);
 		exit(1);
 	}
-	(void)fprintf(f, "# hpcperf-roi-log 2\npid 4711\nrank 0\nclock CLOCK_MONOTONIC CLOCK_REALTIME\n");
+	(void)fprintf(
+		f, "# hpcperf-roi-log 2\npid 4711\nrank 0\nclock CLOCK_MONOTONIC CLOCK_REALTIME\n");
 	for (int i = 0; i < ENTRIES; i++) {
 		(void)fprintf(f, "B %" PRId64 " %" PRId64 "\n", mono, real);
 		mono += 12345 + i % 100;
@@ -60,7 +61,8 @@ static size_t count_newlines(const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st))
 		return 0;
-	const char *bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+	const char *bytes =
+		mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
 	(void)close(fd);
 	if (bytes == MAP_FAILED)
 		return 0;
@@ -92,8 +94,8 @@ static int write_native(const char *program, const char *folder)
 {
 	char library[4096];
 	const char *slash = strrchr(program, '/');
-	(void)snprintf(library, sizeof library, "%.*s/../libroimeter.so", slash ? (int)(slash - program) : 1,
-		       slash ? program : ".");
+	(void)snprintf(library, sizeof library, "%.*s/../libroimeter.so",
+		       slash ? (int)(slash - program) : 1, slash ? program : ".");
 	if (access(library, R_OK) || mkdir(folder, 0755))
 		return -1;
 	pid_t child = fork();
@@ -124,9 +126,11 @@ static void bench_native(const char *program)
 	char folder[4096];
 	double ms[ROUNDS];
 	const char *above = getenv("TMPDIR");
-	(void)snprintf(folder, sizeof folder, "%s/roimeter-readlog.%ld.d", above ? above : "/tmp", (long)getpid());
+	(void)snprintf(folder, sizeof folder, "%s/roimeter-readlog.%ld.d", above ? above : "/tmp",
+		       (long)getpid());
 	if (write_native(program, folder)) {
-		(void)printf("# readlog_1e6_native_ms: left out, the marker library is not built\n");
+		(void)printf(
+			"# readlog_1e6_native_ms: left out, the marker library is not built\n");
 	} else {
 		for (int i = 0; i < ROUNDS; i++) {
 			double a = now_ms();
@@ -145,7 +149,8 @@ int main(int argc, char **argv)
 	struct stats r;
 	const char *folder = getenv("TMPDIR");
 	bench_native(argc ? argv[0] : "");
-	(void)snprintf(path, sizeof path, "%s/roimeter-readlog.%ld", folder ? folder : "/tmp", (long)getpid());
+	(void)snprintf(path, sizeof path, "%s/roimeter-readlog.%ld", folder ? folder : "/tmp",
+		       (long)getpid());
 	write_log(path);
 	for (int i = -2; i < ROUNDS; i++) {
 		double a = now_ms();
@@ -165,7 +170,8 @@ int main(int argc, char **argv)
 	if (stats_of(ratio, ROUNDS, &r))
 		return 1;
 	(void)printf("readlog_1e6_text_vs_newlines %.2f [%.2f %.2f]\n", r.median, r.min, r.max);
-	(void)snprintf(more, sizeof more, " (newlines alone: %.1f ms)", stats_median(floor_ms, ROUNDS));
+	(void)snprintf(more, sizeof more, " (newlines alone: %.1f ms)",
+		       stats_median(floor_ms, ROUNDS));
 	print("readlog_1e6_text_ms", read_ms, more);
 	return 0;
 }

@@ -1,4 +1,5 @@
-/* roimeter log: what stands in region logs, ours and the published suite's, and what it adds up to. */
+/* roimeter log: what stands in region logs, ours and the published suite's, and what it adds up to.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -28,7 +29,8 @@ static const char *known_rank(const struct roi_log *log)
 	return log->rank && strcmp(log->rank, "-") != 0 ? log->rank : NULL;
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------- */
+/* ---- JSON ---------------------------------------------------------------------------------------
+ */
 
 static json_t *text_or_null(const char *text)
 {
@@ -86,7 +88,8 @@ static json_t *phases_json(const struct roi_log *log)
 static void set_steps(json_t *o, const struct roi_log *log)
 {
 	bool some = log->has_steps && log->steps;
-	set(o, "step_mean_ns", some ? real_or_null((double)log->step_sum_ns / (double)log->steps) : json_null());
+	set(o, "step_mean_ns",
+	    some ? real_or_null((double)log->step_sum_ns / (double)log->steps) : json_null());
 	set(o, "step_min_ns", some ? count(log->step_min_ns) : json_null());
 	set(o, "step_max_ns", some ? count(log->step_max_ns) : json_null());
 }
@@ -179,7 +182,8 @@ static int print_json(const struct printed *p)
 	return rc;
 }
 
-/* ---- CSV ---------------------------------------------------------------------------------------- */
+/* ---- CSV ----------------------------------------------------------------------------------------
+ */
 
 static void csv_text(const char *text)
 {
@@ -206,8 +210,10 @@ static void csv_time(int64_t ns)
 
 static int print_csv(const struct printed *printed)
 {
-	(void)puts("pid,rank,host,exe,entries,finished,gross_ns,excluded_ns,excludes,wall_ns,first_begin_real,"
-		   "last_end_real,unterminated,overflow,unmatched_end,lost_ends,folded,steps,threads,format,file");
+	(void)puts("pid,rank,host,exe,entries,finished,gross_ns,excluded_ns,excludes,wall_ns,first_"
+		   "begin_real,"
+		   "last_end_real,unterminated,overflow,unmatched_end,lost_ends,folded,steps,"
+		   "threads,format,file");
 	for (size_t i = 0; i < printed->logs.n; i++) {
 		const struct roi_log *log = printed->logs.items[i];
 		const struct roi_process *p = &printed->processes[i];
@@ -216,13 +222,16 @@ static int print_csv(const struct printed *printed)
 			csv_text(texts[k]);
 			(void)putchar(',');
 		}
-		(void)printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", p->entries,
-			     p->finished, p->gross_ns, p->excluded_ns, p->excludes, p->wall_ns);
+		(void)printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+			     ",",
+			     p->entries, p->finished, p->gross_ns, p->excluded_ns, p->excludes,
+			     p->wall_ns);
 		csv_time(p->first_begin_real);
 		(void)putchar(',');
 		csv_time(p->last_end_real);
-		(void)printf(",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", p->unterminated ? "true" : "false",
-			     p->overflow, p->unmatched_end, p->lost_ends, p->folded);
+		(void)printf(",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
+			     p->unterminated ? "true" : "false", p->overflow, p->unmatched_end,
+			     p->lost_ends, p->folded);
 		if (log->has_steps)
 			(void)printf("%" PRIu64, log->steps);
 		(void)printf(",%" PRIu32 ",", log->threads);
@@ -234,7 +243,8 @@ static int print_csv(const struct printed *printed)
 	return 0;
 }
 
-/* ---- text --------------------------------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------------------------------
+ */
 
 static const char *duration(char text[32], uint64_t ns)
 {
@@ -246,15 +256,20 @@ static void print_warnings(const struct roi_log *log, const struct roi_process *
 	if (p->unterminated)
 		(void)puts("  the last entry never ended: the process ended inside its region");
 	if (p->lost_ends)
-		(void)printf("  %" PRIu64 " END lost: such an entry is neither counted nor timed\n", p->lost_ends);
+		(void)printf("  %" PRIu64 " END lost: such an entry is neither counted nor timed\n",
+			     p->lost_ends);
 	if (p->overflow)
-		(void)printf("  %" PRIu64 " entries lost%s%s\n", p->overflow, log->overflow_cause ? ": " : "",
+		(void)printf("  %" PRIu64 " entries lost%s%s\n", p->overflow,
+			     log->overflow_cause ? ": " : "",
 			     log->overflow_cause ? log->overflow_cause : "");
 	if (p->unmatched_end)
-		(void)printf("  END was called %" PRIu64 " times without a BEGIN\n", p->unmatched_end);
+		(void)printf("  END was called %" PRIu64 " times without a BEGIN\n",
+			     p->unmatched_end);
 	if (p->folded)
 		(void)printf("  %" PRIu64 " entries are kept as sums only%s\n", p->folded,
-			     p->approximate ? "; threads may overlap, so the net time is a lower bound" : "");
+			     p->approximate
+				     ? "; threads may overlap, so the net time is a lower bound"
+				     : "");
 	if (log->damage)
 		(void)printf("  damaged: %s\n", log->damage);
 }
@@ -263,16 +278,20 @@ static void print_process(const struct roi_log *log, const struct roi_process *p
 {
 	char net[32], gross[32], excluded[32], low[32], high[32];
 	const char *rank = known_rank(log);
-	(void)printf("process %s%s%s%s%s  %s\n", log->pid ? log->pid : "?", rank ? "  rank " : "", rank ? rank : "",
-		     log->host ? "  on " : "", log->host ? log->host : "", log->exe ? log->exe : "");
-	(void)printf("  region   %s net in %" PRIu64 " entr%s (%s gross, %s excluded in %" PRIu64 ")\n",
-		     duration(net, p->wall_ns), p->entries, p->entries == 1 ? "y" : "ies", duration(gross, p->gross_ns),
-		     duration(excluded, p->excluded_ns), p->excludes);
+	(void)printf("process %s%s%s%s%s  %s\n", log->pid ? log->pid : "?", rank ? "  rank " : "",
+		     rank ? rank : "", log->host ? "  on " : "", log->host ? log->host : "",
+		     log->exe ? log->exe : "");
+	(void)printf("  region   %s net in %" PRIu64 " entr%s (%s gross, %s excluded in %" PRIu64
+		     ")\n",
+		     duration(net, p->wall_ns), p->entries, p->entries == 1 ? "y" : "ies",
+		     duration(gross, p->gross_ns), duration(excluded, p->excluded_ns), p->excludes);
 	if (p->finished > 1)
-		(void)printf("  entry    %s to %s\n", duration(low, p->entry_min_ns), duration(high, p->entry_max_ns));
+		(void)printf("  entry    %s to %s\n", duration(low, p->entry_min_ns),
+			     duration(high, p->entry_max_ns));
 	if (log->has_steps && log->steps)
-		(void)printf("  steps    %" PRIu64 ", %s to %s, mean %s\n", log->steps, duration(low, log->step_min_ns),
-			     duration(high, log->step_max_ns), duration(net, log->step_sum_ns / log->steps));
+		(void)printf("  steps    %" PRIu64 ", %s to %s, mean %s\n", log->steps,
+			     duration(low, log->step_min_ns), duration(high, log->step_max_ns),
+			     duration(net, log->step_sum_ns / log->steps));
 	for (size_t i = 0; i < log->n_phases; i++)
 		(void)printf("  phase    %s: %s in %" PRIu64 "\n", log->phases[i].name,
 			     duration(net, log->phases[i].total_ns), log->phases[i].count);
@@ -286,15 +305,17 @@ static int print_text(const struct printed *p)
 		print_process(p->logs.items[i], &p->processes[i]);
 	if (!p->has_job || p->logs.n < 2)
 		return 0;
-	(void)printf("job: %s, the slowest of %" PRIu64 " processes; imbalance %s", duration(net, p->job.wall_ns),
-		     p->job.processes, duration(imbalance, p->job.imbalance_ns));
+	(void)printf("job: %s, the slowest of %" PRIu64 " processes; imbalance %s",
+		     duration(net, p->job.wall_ns), p->job.processes,
+		     duration(imbalance, p->job.imbalance_ns));
 	if (p->job.unfinished)
 		(void)printf("; %" PRIu64 " did not finish", p->job.unfinished);
 	(void)putchar('\n');
 	return 0;
 }
 
-/* ---- the command --------------------------------------------------------------------------------- */
+/* ---- the command
+ * --------------------------------------------------------------------------------- */
 
 /* Logs of several executions side by side are no job. */
 static bool one_execution(const struct roi_logs *logs)
@@ -328,7 +349,8 @@ static int read_all(struct printed *p, char **files, int n)
 		size_t before = p->logs.n;
 		int rc = roilog_read(&p->logs, files[i], &err);
 		if (!rc && p->logs.n == before)
-			rc = err_set(&err, -ENOENT, "%s: there is no region log in this folder", files[i]);
+			rc = err_set(&err, -ENOENT, "%s: there is no region log in this folder",
+				     files[i]);
 		if (rc) {
 			(void)opt_fail(COMMAND, rc, &err);
 			code = EXIT_WRONG;
@@ -346,20 +368,24 @@ int cmd_log(int argc, char **argv)
 	const struct opt_table table = {
 		.command = COMMAND,
 		.synopsis = "[--format text|json|csv] FILE...",
-		.about = "Prints region logs: those of roimeter's markers and hpcperf-roi-log 2. FILE may be a folder,\n"
-			 "of which every log is read, or - for standard input. Times are nanoseconds in JSON and CSV.",
+		.about = "Prints region logs: those of roimeter's markers and hpcperf-roi-log 2. "
+			 "FILE may be a folder,\n"
+			 "of which every log is read, or - for standard input. Times are "
+			 "nanoseconds in JSON and CSV.",
 		.opts = opts,
 		.n = sizeof opts / sizeof *opts,
-		.epilog = "Exit code 2 when a file is not a log or damaged beyond use; the others are printed.",
+		.epilog = "Exit code 2 when a file is not a log or damaged beyond use; the others "
+			  "are printed.",
 	};
 	struct err err = { "" };
 	struct printed p = { 0 };
 	int first, rc = opt_parse(&table, argc, argv, &first, &err);
 	if (rc > 0)
 		return EXIT_GOOD;
-	int (*print)(const struct printed *) = strcmp(format, "text") == 0 ? print_text :
-					       strcmp(format, "json") == 0 ? print_json :
-					       strcmp(format, "csv") == 0  ? print_csv : NULL;
+	int (*print)(const struct printed *) = strcmp(format, "text") == 0   ? print_text
+					       : strcmp(format, "json") == 0 ? print_json
+					       : strcmp(format, "csv") == 0  ? print_csv
+									     : NULL;
 	if (!rc && !print)
 		rc = err_set(&err, -EINVAL, "--format %s: expected text, json or csv", format);
 	if (!rc && first == argc)

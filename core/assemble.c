@@ -24,7 +24,8 @@ static int set_status(struct assembly *a, const char *status, const char *name, 
 	body->status = status;
 	if (!why)
 		return 0;
-	body->status_text = arena_printf(&a->rec->arena, "%s%s%s", name ? name : "", name ? " " : "", why);
+	body->status_text =
+		arena_printf(&a->rec->arena, "%s%s%s", name ? name : "", name ? " " : "", why);
 	return body->status_text ? 0 : -ENOMEM;
 }
 
@@ -112,10 +113,11 @@ static void name_clock(struct assembly *a)
 		}
 	/* Logs are borrowed, so the text comes from here. */
 	if (clock)
-		a->rec->body.measurement.clock = strcmp(clock, "tsc") == 0	   ? "tsc" :
-						 strcmp(clock, "monotonic") == 0 ? "monotonic" :
-						 strcmp(clock, "mixed") == 0	   ? "mixed" :
-										     arena_strdup(&a->rec->arena, clock);
+		a->rec->body.measurement.clock = strcmp(clock, "tsc") == 0         ? "tsc"
+						 : strcmp(clock, "monotonic") == 0 ? "monotonic"
+						 : strcmp(clock, "mixed") == 0
+							 ? "mixed"
+							 : arena_strdup(&a->rec->arena, clock);
 }
 
 static int put_measurement(struct assembly *a)
@@ -158,8 +160,8 @@ int assemble(struct record *rec, const struct observed *seen, size_t n, struct e
 	};
 	int rc = a.all && a.scratch ? work_out_all(&a, seen) : -ENOMEM;
 	int (*const steps[])(struct assembly *) = {
-		put_status, put_measurement, put_executions, put_region,
-		put_context, put_metrics, put_caveats,
+		put_status,  put_measurement, put_executions, put_region,
+		put_context, put_metrics,     put_caveats,
 	};
 	for (size_t i = 0; !rc && i < sizeof steps / sizeof *steps; i++)
 		rc = steps[i](&a);

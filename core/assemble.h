@@ -26,8 +26,8 @@ struct observed {
 	int64_t start_real_ns, end_real_ns; /* CLOCK_REALTIME around the command */
 	const struct roi_log *const *logs;  /* of its processes */
 	size_t n_logs;
-	const char *const *rank_cpus;   /* CPU set of each log's process, or NULL */
-	const double *rank_threads;     /* most threads seen of it, or NULL */
+	const char *const *rank_cpus;     /* CPU set of each log's process, or NULL */
+	const double *rank_threads;       /* most threads seen of it, or NULL */
 	const struct timer_result *timer; /* region: timer; else NULL */
 	struct metric fom, own_timer;
 	/* Sentences about marks that could not be taken (library missing, no room for the log). */

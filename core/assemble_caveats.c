@@ -9,13 +9,13 @@
 #include "core/assemble_impl.h"
 #include "lib/num.h"
 
-#define LOAD_LIMIT 0.5     /* of the CPUs, before anything of ours ran */
-#define OTHERS_LIMIT 0.05  /* of the CPU time that the machine had meanwhile */
-#define STEAL_LIMIT 0.01   /* of the CPU time */
+#define LOAD_LIMIT 0.5    /* of the CPUs, before anything of ours ran */
+#define OTHERS_LIMIT 0.05 /* of the CPU time that the machine had meanwhile */
+#define STEAL_LIMIT 0.01  /* of the CPU time */
 #define FREQUENCY_LIMIT 0.05
 #define OWN_TIMER_LIMIT 0.02
 #define INFLATION_LIMIT 1.2
-#define CLOCK_LIMIT 0.001  /* of the region */
+#define CLOCK_LIMIT 0.001 /* of the region */
 #define MARK_COST_LIMIT 0.01
 #define NOTES_MAX 3
 #define LIST_BYTES 512
@@ -35,7 +35,8 @@ static int none(struct assembly *a)
 	return b->caveats.items ? 0 : -ENOMEM;
 }
 
-/* ---- what the marks tell ------------------------------------------------------------------------ */
+/* ---- what the marks tell ------------------------------------------------------------------------
+ */
 
 /* Clean executions that came to their end: what killed ones lack, their status says. */
 static bool counts(const struct worked *w)
@@ -55,10 +56,11 @@ static int unterminated(struct assembly *a)
 	}
 	if (!processes)
 		return 0;
-	return record_caveat(a->rec, "roi_unterminated",
-			     "%zu process%s in %zu clean execution%s ended inside the region: what was finished "
-			     "before is known, how long the open entry lasted is not.",
-			     processes, processes == 1 ? "" : "es", executions, plural((double)executions));
+	return record_caveat(
+		a->rec, "roi_unterminated",
+		"%zu process%s in %zu clean execution%s ended inside the region: what was finished "
+		"before is known, how long the open entry lasted is not.",
+		processes, processes == 1 ? "" : "es", executions, plural((double)executions));
 }
 
 static int lost_marks(struct assembly *a)
@@ -80,24 +82,34 @@ static int lost_marks(struct assembly *a)
 	}
 	int rc = 0;
 	if (overflow)
-		rc = record_caveat(a->rec, "roi_overflow",
-				   "%" PRIu64 " region entr%s could not be kept%s%s: the region's time is too small "
-				   "by theirs.", overflow, overflow == 1 ? "y" : "ies", cause ? ", " : "", cause ? cause : "");
+		rc = record_caveat(
+			a->rec, "roi_overflow",
+			"%" PRIu64
+			" region entr%s could not be kept%s%s: the region's time is too small "
+			"by theirs.",
+			overflow, overflow == 1 ? "y" : "ies", cause ? ", " : "",
+			cause ? cause : "");
 	if (!rc && unmatched)
 		rc = record_caveat(a->rec, "roi_unmatched_end",
-				   "END was called %" PRIu64 " time%s without a BEGIN; these calls were ignored.",
+				   "END was called %" PRIu64
+				   " time%s without a BEGIN; these calls were ignored.",
 				   unmatched, plural((double)unmatched));
 	if (!rc && lost)
 		rc = record_caveat(a->rec, "roi_lost_end",
-				   "The END of %" PRIu64 " region entr%s was lost: they are neither counted nor timed.",
+				   "The END of %" PRIu64
+				   " region entr%s was lost: they are neither counted nor timed.",
 				   lost, lost == 1 ? "y" : "ies");
 	if (!rc && folded)
-		rc = record_caveat(a->rec, "roi_folded",
-				   "%" PRIu64 " region entries were kept as sums and a histogram only, the others one by "
-				   "one.", folded);
+		rc = record_caveat(
+			a->rec, "roi_folded",
+			"%" PRIu64
+			" region entries were kept as sums and a histogram only, the others one by "
+			"one.",
+			folded);
 	if (!rc && approximate)
 		rc = record_caveat(a->rec, "roi_threads_folded",
-				   "Several threads marked more entries than are kept one by one: how far these overlap "
+				   "Several threads marked more entries than are kept one by one: "
+				   "how far these overlap "
 				   "is not known, and the region's time is a lower bound.");
 	return rc;
 }
@@ -119,11 +131,14 @@ static int differences(struct assembly *a)
 	int rc = 0;
 	if (entries)
 		rc = record_caveat(a->rec, "roi_entries_differ_between_runs",
-				   "The clean executions entered the region between %.0f and %.0f times: they may not "
-				   "have done the same.", low, high);
+				   "The clean executions entered the region between %.0f and %.0f "
+				   "times: they may not "
+				   "have done the same.",
+				   low, high);
 	if (!rc && processes)
 		rc = record_caveat(a->rec, "processes_differ_between_runs",
-				   "The number of processes that entered the region differs between the clean executions.");
+				   "The number of processes that entered the region differs "
+				   "between the clean executions.");
 	return rc;
 }
 
@@ -131,9 +146,12 @@ static int many_processes(struct assembly *a)
 {
 	if (!a->lead || a->lead->job.processes < 2 || a->by_timer)
 		return 0;
-	return record_caveat(a->rec, "multi_process_roi",
-			     "%" PRIu64 " processes entered the region: its time is that of the slowest one in each "
-			     "execution. Each has a row of its own.", a->lead->job.processes);
+	return record_caveat(
+		a->rec, "multi_process_roi",
+		"%" PRIu64
+		" processes entered the region: its time is that of the slowest one in each "
+		"execution. Each has a row of its own.",
+		a->lead->job.processes);
 }
 
 static int damaged_logs(struct assembly *a)
@@ -142,13 +160,15 @@ static int damaged_logs(struct assembly *a)
 		for (size_t k = 0; k < a->all[i].seen->n_logs; k++) {
 			const struct roi_log *log = a->all[i].seen->logs[k];
 			if (log->damage && counts(&a->all[i]))
-				return record_caveat(a->rec, "roi_log_damaged", "A region log of %s is damaged: %s.",
+				return record_caveat(a->rec, "roi_log_damaged",
+						     "A region log of %s is damaged: %s.",
 						     a->all[i].seen->row.name, log->damage);
 		}
 	return 0;
 }
 
-/* ---- executions and samples ---------------------------------------------------------------------- */
+/* ---- executions and samples
+ * ---------------------------------------------------------------------- */
 
 static int not_used(struct assembly *a)
 {
@@ -161,11 +181,12 @@ static int not_used(struct assembly *a)
 		const struct worked *w = &a->all[i];
 		if (w->stage != CLEAN || w->used || !w->why || at >= sizeof list)
 			continue;
-		int n = snprintf(list + at, sizeof list - at, "%s%s %s", at ? "; " : "", w->seen->row.name, w->why);
+		int n = snprintf(list + at, sizeof list - at, "%s%s %s", at ? "; " : "",
+				 w->seen->row.name, w->why);
 		at += n > 0 ? (size_t)n : 0;
 	}
-	return record_caveat(a->rec, "executions_not_used", "%.0f made, %.0f used: %s.", m->cleans_made,
-			     m->cleans_used, list);
+	return record_caveat(a->rec, "executions_not_used", "%.0f made, %.0f used: %s.",
+			     m->cleans_made, m->cleans_used, list);
 }
 
 static int notes(struct assembly *a)
@@ -179,13 +200,17 @@ static int notes(struct assembly *a)
 				continue;
 			}
 			/* The two ways in which marks get lost before any log exists. */
-			bool library = strstr(note, "marks are missing") || strstr(note, "marker library");
-			int rc = record_caveat(a->rec, library ? "marker_library_missing" : "marks_lost", "%s: %s",
-					       a->all[i].seen->row.name, note);
+			bool library =
+				strstr(note, "marks are missing") || strstr(note, "marker library");
+			int rc = record_caveat(a->rec,
+					       library ? "marker_library_missing" : "marks_lost",
+					       "%s: %s", a->all[i].seen->row.name, note);
 			if (rc)
 				return rc;
 		}
-	return more ? record_caveat(a->rec, "marks_lost", "%zu more sentences like these were left out.", more) : 0;
+	return more ? record_caveat(a->rec, "marks_lost",
+				    "%zu more sentences like these were left out.", more)
+		    : 0;
 }
 
 static int few_samples(struct assembly *a)
@@ -193,11 +218,14 @@ static int few_samples(struct assembly *a)
 	const struct stats *s = &a->stats;
 	if (s->n == 1)
 		return record_caveat(a->rec, "single_execution",
-				     "One clean execution counts: its spread is not known, and no interval can be given.");
+				     "One clean execution counts: its spread is not known, and no "
+				     "interval can be given.");
 	if (s->n >= 2 && s->ci_coverage < 0.95)
 		return record_caveat(a->rec, "ci_not_95",
-				     "With %zu clean executions the interval from the smallest to the largest covers the "
-				     "median with %.4g %%; 95 %% needs 6.", s->n, 100 * s->ci_coverage);
+				     "With %zu clean executions the interval from the smallest to "
+				     "the largest covers the "
+				     "median with %.4g %%; 95 %% needs 6.",
+				     s->n, 100 * s->ci_coverage);
 	return 0;
 }
 
@@ -207,19 +235,25 @@ static int bad_samples(struct assembly *a)
 	int rc = 0;
 	if (s->stable == NO)
 		rc = record_caveat(a->rec, "unstable",
-				   s->n >= 10 ? "The middle half of the clean executions spreads over %.3g %% of the median; "
-						"5 %% is taken for stable." :
-						"The clean executions spread over %.3g %% of the median; 10 %% is taken for stable.",
+				   s->n >= 10 ? "The middle half of the clean executions spreads "
+						"over %.3g %% of the median; "
+						"5 %% is taken for stable."
+					      : "The clean executions spread over %.3g %% of the "
+						"median; 10 %% is taken for stable.",
 				   100 * (s->n >= 10 ? s->iqr : s->spread));
 	if (!rc && s->two_levels == YES)
 		rc = record_caveat(a->rec, "two_levels",
-				   "The clean executions fall into two groups more than 5 %% of the median apart: the median "
+				   "The clean executions fall into two groups more than 5 %% of "
+				   "the median apart: the median "
 				   "stands for neither.");
 	if (!rc && s->drift == YES)
 		rc = record_caveat(a->rec, "drift",
-				   "The clean executions get %s one after the other: the machine or the data changed meanwhile.",
-				   a->rec->body.roi.runs_s.items[s->n - 1] > a->rec->body.roi.runs_s.items[0] ? "slower" :
-														"faster");
+				   "The clean executions get %s one after the other: the machine "
+				   "or the data changed meanwhile.",
+				   a->rec->body.roi.runs_s.items[s->n - 1] >
+						   a->rec->body.roi.runs_s.items[0]
+					   ? "slower"
+					   : "faster");
 	return rc;
 }
 
@@ -234,13 +268,15 @@ static int steps_differ(struct assembly *a)
 			first = steps;
 		if (steps != first)
 			return record_caveat(a->rec, "steps_differ_between_runs",
-					     "The number of steps differs between the clean executions (%.0f and %.0f).", first,
-					     steps);
+					     "The number of steps differs between the clean "
+					     "executions (%.0f and %.0f).",
+					     first, steps);
 	}
 	return 0;
 }
 
-/* ---- clocks and the cost of marking ---------------------------------------------------------------- */
+/* ---- clocks and the cost of marking
+ * ---------------------------------------------------------------- */
 
 /* How far the wall clock moved against the monotonic one between first and last mark. */
 static double wall_clock_moved_s(const struct roi_log *log)
@@ -262,20 +298,27 @@ static int clocks(struct assembly *a)
 			const struct roi_log *log = w->seen->logs[k];
 			double moved = wall_clock_moved_s(log);
 			char text[32];
-			if (log->clock_error_ns > 1000 && log->clock_error_ns > CLOCK_LIMIT * w->roi_s * 1e9)
+			if (log->clock_error_ns > 1000 &&
+			    log->clock_error_ns > CLOCK_LIMIT * w->roi_s * 1e9)
 				return record_caveat(a->rec, "clock_inconsistent",
-						     "The clock of the marks was up to %s away from the kernel's in %s.",
-						     num_duration(text, log->clock_error_ns / 1e9), w->seen->row.name);
+						     "The clock of the marks was up to %s away "
+						     "from the kernel's in %s.",
+						     num_duration(text, log->clock_error_ns / 1e9),
+						     w->seen->row.name);
 			if (moved > 0)
 				return record_caveat(a->rec, "clock_inconsistent",
-						     "The wall clock was set by %s during %s: the times before and after the region "
-						     "are off, the region is not.", num_duration(text, moved), w->seen->row.name);
+						     "The wall clock was set by %s during %s: the "
+						     "times before and after the region "
+						     "are off, the region is not.",
+						     num_duration(text, moved), w->seen->row.name);
 		}
 		if (w->used && w->entered && w->seen->start_real_ns != ROI_UNKNOWN &&
 		    w->seen->end_real_ns != ROI_UNKNOWN && (!known(w->pre_s) || !known(w->post_s)))
 			return record_caveat(a->rec, "clock_inconsistent",
-					     "The marks of %s lie outside of the time from its start to its end: its wall clock is "
-					     "not the runner's.", w->seen->row.name);
+					     "The marks of %s lie outside of the time from its "
+					     "start to its end: its wall clock is "
+					     "not the runner's.",
+					     w->seen->row.name);
 	}
 	return 0;
 }
@@ -290,11 +333,13 @@ static int mark_cost(struct assembly *a)
 	if (!(share > MARK_COST_LIMIT))
 		return 0;
 	return record_caveat(a->rec, "marking_cost",
-			     "The marks themselves take about %.2g %% of the region: there are many of them for its length.",
+			     "The marks themselves take about %.2g %% of the region: there are "
+			     "many of them for its length.",
 			     100 * share);
 }
 
-/* ---- the machine ------------------------------------------------------------------------------------ */
+/* ---- the machine
+ * ------------------------------------------------------------------------------------ */
 
 static int busy_machine(struct assembly *a)
 {
@@ -311,15 +356,19 @@ static int busy_machine(struct assembly *a)
 	}
 	if (worst > OTHERS_LIMIT)
 		return record_caveat(a->rec, "machine_loaded",
-				     "Other processes took up to %.3g %% of the machine's CPU time during a clean execution.",
+				     "Other processes took up to %.3g %% of the machine's CPU time "
+				     "during a clean execution.",
 				     100 * worst);
 	if (load > LOAD_LIMIT * cpus)
-		return record_caveat(a->rec, "machine_loaded",
-				     "The machine had a load of %.3g on %.0f CPUs before the first execution.", load, cpus);
+		return record_caveat(
+			a->rec, "machine_loaded",
+			"The machine had a load of %.3g on %.0f CPUs before the first execution.",
+			load, cpus);
 	return 0;
 }
 
-static const char *cpus_of(const struct record_body *b, const char *execution, const struct rank *like)
+static const char *cpus_of(const struct record_body *b, const char *execution,
+			   const struct rank *like)
 {
 	for (size_t i = 0; i < b->ranks.n; i++) {
 		const struct rank *r = &b->ranks.items[i];
@@ -335,14 +384,18 @@ static int cpu_sets(struct assembly *a)
 	const struct record_body *b = &a->rec->body;
 	for (size_t i = 0; a->first && i < b->ranks.n; i++) {
 		const struct rank *r = &b->ranks.items[i];
-		if (strcmp(r->execution, a->first->seen->row.name) != 0 || !known(r->rank) || !r->cpus)
+		if (strcmp(r->execution, a->first->seen->row.name) != 0 || !known(r->rank) ||
+		    !r->cpus)
 			continue;
 		for (size_t k = 0; k < a->n; k++) {
-			const char *cpus = a->all[k].used ? cpus_of(b, a->all[k].seen->row.name, r) : NULL;
+			const char *cpus =
+				a->all[k].used ? cpus_of(b, a->all[k].seen->row.name, r) : NULL;
 			if (cpus && strcmp(cpus, r->cpus) != 0)
-				return record_caveat(a->rec, "cpu_set_differs",
-						     "Rank %.0f ran on CPUs %s in %s and on CPUs %s in %s.", r->rank, r->cpus,
-						     r->execution, cpus, a->all[k].seen->row.name);
+				return record_caveat(
+					a->rec, "cpu_set_differs",
+					"Rank %.0f ran on CPUs %s in %s and on CPUs %s in %s.",
+					r->rank, r->cpus, r->execution, cpus,
+					a->all[k].seen->row.name);
 		}
 	}
 	return 0;
@@ -361,7 +414,8 @@ static int frequencies(struct assembly *a)
 	if (!(high > (1 + FREQUENCY_LIMIT) * low))
 		return 0;
 	return record_caveat(a->rec, "frequency_changed",
-			     "The fastest CPU frequency seen differs between the clean executions: %.0f to %.0f MHz.",
+			     "The fastest CPU frequency seen differs between the clean executions: "
+			     "%.0f to %.0f MHz.",
 			     low / 1000, high / 1000);
 }
 
@@ -370,25 +424,29 @@ static int machine(struct assembly *a)
 	const struct record_body *b = &a->rec->body;
 	int rc = busy_machine(a);
 	if (!rc && b->placement.oversubscribed == YES)
-		rc = record_caveat(a->rec, "oversubscribed", "There were more running threads than CPUs for them.");
+		rc = record_caveat(a->rec, "oversubscribed",
+				   "There were more running threads than CPUs for them.");
 	if (!rc)
 		rc = cpu_sets(a);
 	if (!rc)
 		rc = frequencies(a);
 	if (!rc && b->context.others_running > 0)
 		rc = record_caveat(a->rec, "others_running",
-				   "%.0f other run%s of this tool %s on the machine meanwhile.", b->context.others_running,
-				   plural(b->context.others_running), b->context.others_running == 1 ? "was" : "were");
+				   "%.0f other run%s of this tool %s on the machine meanwhile.",
+				   b->context.others_running, plural(b->context.others_running),
+				   b->context.others_running == 1 ? "was" : "were");
 	if (!rc && b->context.steal_frac > STEAL_LIMIT)
-		rc = record_caveat(a->rec, "cpu_stolen", "The hypervisor took %.2g %% of the CPU time meanwhile.",
+		rc = record_caveat(a->rec, "cpu_stolen",
+				   "The hypervisor took %.2g %% of the CPU time meanwhile.",
 				   100 * b->context.steal_frac);
 	return rc;
 }
 
-/* ---- the application's own numbers, and what was declared ------------------------------------------------ */
+/* ---- the application's own numbers, and what was declared
+ * ------------------------------------------------ */
 
-static int metric(struct assembly *a, const char *what, const char *prefix, const char *status, size_t matched,
-		  const struct metric *(*of)(const struct worked *w))
+static int metric(struct assembly *a, const char *what, const char *prefix, const char *status,
+		  size_t matched, const struct metric *(*of)(const struct worked *w))
 {
 	static const struct {
 		enum metric_status status;
@@ -396,9 +454,11 @@ static int metric(struct assembly *a, const char *what, const char *prefix, cons
 	} kinds[] = {
 		{ METRIC_NOT_MATCHED, "not_matched", "its pattern is nowhere in the output" },
 		{ METRIC_NOT_A_NUMBER, "not_a_number", "what its pattern found is not a number" },
-		{ METRIC_OVERFLOWED, "overflowed", "the output has stars in its place: the field was too narrow" },
+		{ METRIC_OVERFLOWED, "overflowed",
+		  "the output has stars in its place: the field was too narrow" },
 		{ METRIC_LOG_MISSING, "log_missing", "there was no output to look in" },
-		{ METRIC_TOO_COSTLY, "too_costly", "the search came to its limit; make the pattern simpler" },
+		{ METRIC_TOO_COSTLY, "too_costly",
+		  "the search came to its limit; make the pattern simpler" },
 	};
 	if (!status || strcmp(status, "none") == 0)
 		return 0;
@@ -410,8 +470,8 @@ static int metric(struct assembly *a, const char *what, const char *prefix, cons
 			continue;
 		char code[64];
 		(void)snprintf(code, sizeof code, "%s_%s", prefix, kinds[k].suffix);
-		return record_caveat(a->rec, code, "%s: %s in %zu of %zu clean executions.", what, kinds[k].text,
-				     missing, missing + matched);
+		return record_caveat(a->rec, code, "%s: %s in %zu of %zu clean executions.", what,
+				     kinds[k].text, missing, missing + matched);
 	}
 	return 0;
 }
@@ -432,11 +492,12 @@ static int own_numbers(struct assembly *a)
 	double differs = b->own_timer.roi_diff_frac;
 	int rc = metric(a, "Figure of merit", "fom", b->fom.status, b->fom.runs.n, fom_of);
 	if (!rc)
-		rc = metric(a, "The application's own timer", "own_timer", b->own_timer.status, b->own_timer.runs_s.n,
-			    own_timer_of);
+		rc = metric(a, "The application's own timer", "own_timer", b->own_timer.status,
+			    b->own_timer.runs_s.n, own_timer_of);
 	if (!rc && fabs(differs) > OWN_TIMER_LIMIT)
 		rc = record_caveat(a->rec, "own_timer_differs",
-				   "The region is %.3g %% %s than the application's own timer: look where the marks are.",
+				   "The region is %.3g %% %s than the application's own timer: "
+				   "look where the marks are.",
 				   100 * fabs(differs), differs > 0 ? "longer" : "shorter");
 	return rc;
 }
@@ -447,15 +508,19 @@ static int declared(struct assembly *a)
 	const char *verify = b->measurement.verify ? b->measurement.verify : "";
 	int rc = 0;
 	if (b->launcher.audit_ok == NO)
-		rc = record_caveat(a->rec, "launcher_audit", "The launcher reports a wrong placement: %s",
-				   b->launcher.audit ? b->launcher.audit : "its summary is not clean");
+		rc = record_caveat(
+			a->rec, "launcher_audit", "The launcher reports a wrong placement: %s",
+			b->launcher.audit ? b->launcher.audit : "its summary is not clean");
 	if (!rc && strcmp(verify, "none") == 0)
-		rc = record_caveat(a->rec, "verify_none", "Nothing checks the results of this input.");
+		rc = record_caveat(a->rec, "verify_none",
+				   "Nothing checks the results of this input.");
 	if (!rc && strcmp(verify, "skipped") == 0)
-		rc = record_caveat(a->rec, "verify_skipped", "The check of the results was switched off.");
+		rc = record_caveat(a->rec, "verify_skipped",
+				   "The check of the results was switched off.");
 	if (!rc && strcmp(verify, "inside") == 0)
-		rc = record_caveat(a->rec, "verify_inside",
-				   "The check of the results runs inside the region and can't be taken out.");
+		rc = record_caveat(
+			a->rec, "verify_inside",
+			"The check of the results runs inside the region and can't be taken out.");
 	return rc;
 }
 
@@ -464,16 +529,21 @@ static int profile(struct assembly *a)
 	const struct record_body *b = &a->rec->body;
 	double ratio = b->roi.profiler_inflation;
 	if (!(b->measurement.profiled > 0))
-		return record_caveat(a->rec, "not_profiled", "No execution was profiled%s%s: device and runtime are not known.",
-				     b->measurement.profile_reason ? ", " : "",
-				     b->measurement.profile_reason ? b->measurement.profile_reason : "");
+		return record_caveat(
+			a->rec, "not_profiled",
+			"No execution was profiled%s%s: device and runtime are not known.",
+			b->measurement.profile_reason ? ", " : "",
+			b->measurement.profile_reason ? b->measurement.profile_reason : "");
 	if (ratio > INFLATION_LIMIT * (1 + 1e-12))
-		return record_caveat(a->rec, "profiler_inflation",
-				     "The region took %.3g times as long under the collector as clean.", ratio);
+		return record_caveat(
+			a->rec, "profiler_inflation",
+			"The region took %.3g times as long under the collector as clean.", ratio);
 	if (ratio * INFLATION_LIMIT < 1 - 1e-12)
 		return record_caveat(a->rec, "profiler_deflation",
-				     "The region took only %.3g of its clean time under the collector: shares of the two mix "
-				     "different executions.", ratio);
+				     "The region took only %.3g of its clean time under the "
+				     "collector: shares of the two mix "
+				     "different executions.",
+				     ratio);
 	return 0;
 }
 
@@ -482,10 +552,13 @@ static int session(struct assembly *a)
 	const struct record_body *b = &a->rec->body;
 	int rc = 0;
 	if (strcmp(b->status, "interrupted") == 0)
-		rc = record_caveat(a->rec, "interrupted", "The run was interrupted; what stands here was measured before.");
+		rc = record_caveat(
+			a->rec, "interrupted",
+			"The run was interrupted; what stands here was measured before.");
 	if (!rc && b->measurement.resumed == YES)
 		rc = record_caveat(a->rec, "resumed",
-				   "Some executions come from an earlier, interrupted session: the machine may have changed.");
+				   "Some executions come from an earlier, interrupted session: the "
+				   "machine may have changed.");
 	return rc;
 }
 
@@ -493,9 +566,9 @@ int put_caveats(struct assembly *a)
 {
 	/* The first five stand in the order of the published records. */
 	int (*const each[])(struct assembly *) = {
-		none,	     unterminated, lost_marks, differences, many_processes, damaged_logs, not_used,
-		notes,	     session,	   few_samples, bad_samples, steps_differ,  clocks,	    mark_cost,
-		machine,     own_numbers,  declared,   profile,
+		none,     unterminated, lost_marks, differences, many_processes, damaged_logs,
+		not_used, notes,        session,    few_samples, bad_samples,    steps_differ,
+		clocks,   mark_cost,    machine,    own_numbers, declared,       profile,
 	};
 	for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
 		int rc = each[i](a);

@@ -6,10 +6,10 @@
 #include "core/assemble_impl.h"
 #include "lib/num.h"
 
-#define ROW(name)                                       \
-	static double row_##name(const struct worked *w) \
-	{                                               \
-		return w->seen->row.name;               \
+#define ROW(name)                                                                                  \
+	static double row_##name(const struct worked *w)                                           \
+	{                                                                                          \
+		return w->seen->row.name;                                                          \
 	}
 ROW(load1)
 ROW(user_s)
@@ -109,7 +109,8 @@ int put_context(struct assembly *a)
 	return 0;
 }
 
-/* ---- figure of merit and own timer -------------------------------------------------------------- */
+/* ---- figure of merit and own timer --------------------------------------------------------------
+ */
 
 static const struct metric *fom_of(const struct observed *seen)
 {

@@ -8,6 +8,7 @@
 
 #include "core/assemble_impl.h"
 #include "lib/num.h"
+#include "schema/walk.h"
 
 double seconds(uint64_t ns)
 {
@@ -26,7 +27,8 @@ static double real_between(int64_t from_ns, int64_t to_ns)
 static const char *signal_text(struct arena *arena, int number)
 {
 	const char *name = sigabbrev_np(number);
-	return arena_printf(arena, "was ended by signal %d%s%s", number, name ? ", SIG" : "", name ? name : "");
+	return arena_printf(arena, "was ended by signal %d%s%s", number, name ? ", SIG" : "",
+			    name ? name : "");
 }
 
 /* Why an execution did not end well. */
@@ -60,8 +62,9 @@ static const char *bad_end(struct assembly *a, const struct observed *seen)
 static const char *process_name(struct arena *arena, const struct roi_log *log)
 {
 	bool ranked = log->rank && strcmp(log->rank, "-") != 0;
-	return arena_printf(arena, "%s%s%s%s%s", log->pid ? "process " : "a process", log->pid ? log->pid : "",
-			    ranked ? " (rank " : "", ranked ? log->rank : "", ranked ? ")" : "");
+	return arena_printf(arena, "%s%s%s%s%s", log->pid ? "process " : "a process",
+			    log->pid ? log->pid : "", ranked ? " (rank " : "",
+			    ranked ? log->rank : "", ranked ? ")" : "");
 }
 
 /* Why an execution that ended well is no sample. NULL when it is one, or out of memory. */
@@ -71,9 +74,11 @@ static const char *no_sample(struct assembly *a, const struct worked *w)
 	const struct observed *seen = w->seen;
 	const char *note = seen->notes.n ? seen->notes.items[0] : NULL;
 	if (!seen->n_logs)
-		return arena_printf(arena, "wrote no region log%s%s", note ? ": " : "", note ? note : "");
+		return arena_printf(arena, "wrote no region log%s%s", note ? ": " : "",
+				    note ? note : "");
 	if (!w->entered)
-		return arena_printf(arena, "no process entered the region%s%s", note ? ": " : "", note ? note : "");
+		return arena_printf(arena, "no process entered the region%s%s", note ? ": " : "",
+				    note ? note : "");
 	for (size_t i = 0; i < seen->n_logs; i++) {
 		const struct roi_process *p = &w->processes[i];
 		if (!p->entries)
@@ -84,10 +89,13 @@ static const char *no_sample(struct assembly *a, const struct worked *w)
 		if (p->unterminated)
 			return arena_printf(arena,
 					    "%s ended inside its region: %" PRIu64 " of %" PRIu64
-					    " entries were finished", name, p->finished, p->entries);
+					    " entries were finished",
+					    name, p->finished, p->entries);
 		if (p->lost_ends)
-			return arena_printf(arena, "the END of an entry of %s was lost, so its time is not known",
-					    name);
+			return arena_printf(
+				arena,
+				"the END of an entry of %s was lost, so its time is not known",
+				name);
 		if (!p->finished)
 			return arena_printf(arena, "%s never finished an entry", name);
 	}
@@ -98,7 +106,8 @@ static double between(const struct worked *w)
 {
 	const struct roi_log *log = w->seen->logs[w->job.slowest];
 	const struct roi_process *p = &w->processes[w->job.slowest];
-	if (log->first_begin_ns == ROI_UNKNOWN || log->last_end_ns == ROI_UNKNOWN || p->unterminated)
+	if (log->first_begin_ns == ROI_UNKNOWN || log->last_end_ns == ROI_UNKNOWN ||
+	    p->unterminated)
 		return NAN;
 	double ns = (double)(log->last_end_ns - log->first_begin_ns) - (double)p->gross_ns;
 	return ns < 0 ? NAN : num15(ns / 1e9);
@@ -144,8 +153,9 @@ int work_out(struct assembly *a, struct worked *w)
 	w->ended_well = seen->end == END_EXITED && known(row->exit_code) && row->exit_code == 0 &&
 			!known(row->signal);
 	if (!w->ended_well) {
-		w->status = seen->end == END_TIMEOUT	 ? "timeout" :
-			    seen->end == END_INTERRUPTED ? "interrupted" : "failed";
+		w->status = seen->end == END_TIMEOUT       ? "timeout"
+			    : seen->end == END_INTERRUPTED ? "interrupted"
+							   : "failed";
 		w->why = bad_end(a, seen);
 		rc = w->why ? 0 : -ENOMEM;
 	}
@@ -155,14 +165,16 @@ int work_out(struct assembly *a, struct worked *w)
 		w->roi_s = there ? num15(t->wall_s) : NAN;
 		if (w->ended_well && !there) {
 			w->status = "timer_missing";
-			w->why = arena_strdup(&a->rec->arena, t && t->why ? t->why : "its timer was not found");
+			w->why = arena_strdup(&a->rec->arena,
+					      t && t->why ? t->why : "its timer was not found");
 			rc = w->why ? 0 : -ENOMEM;
 		}
 	} else if (w->ended_well) {
 		w->why = no_sample(a, w);
 		if (w->why)
 			w->status = "roi_missing";
-		else if (!w->entered || w->job.unterminated || w->job.lost_ends || w->job.unfinished)
+		else if (!w->entered || w->job.unterminated || w->job.lost_ends ||
+			 w->job.unfinished)
 			rc = -ENOMEM;
 	}
 	w->used = w->stage == CLEAN && strcmp(w->status, "ok") == 0;
@@ -185,7 +197,7 @@ static void round_block(const struct block *block, void *at)
 {
 	for (size_t i = 0; i < block->count; i++)
 		if (block->fields[i].type == FIELD_NUM) {
-			double *x = (double *)((char *)at + block->fields[i].offset);
+			double *x = field_in(&block->fields[i], at);
 			*x = num15(*x);
 		}
 }
@@ -196,7 +208,7 @@ static int own_texts(struct record *rec, const struct block *block, void *at)
 	for (size_t i = 0; i < block->count; i++) {
 		if (block->fields[i].type != FIELD_TXT)
 			continue;
-		const char **text = (const char **)((char *)at + block->fields[i].offset);
+		const char **text = field_in(&block->fields[i], at);
 		const char *copy = *text ? record_text(rec, *text, strlen(*text)) : NULL;
 		if (*text && !copy)
 			return -ENOMEM;
@@ -289,7 +301,8 @@ int put_executions(struct assembly *a)
 	size_t ranks = 0;
 	for (size_t i = 0; i < a->n; i++)
 		ranks += a->all[i].seen->n_logs;
-	body->executions.items = arena_array(&a->rec->arena, a->n + 1, sizeof *body->executions.items);
+	body->executions.items =
+		arena_array(&a->rec->arena, a->n + 1, sizeof *body->executions.items);
 	body->ranks.items = arena_array(&a->rec->arena, ranks + 1, sizeof *body->ranks.items);
 	if (!body->executions.items || !body->ranks.items)
 		return -ENOMEM;

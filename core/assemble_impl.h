@@ -17,10 +17,10 @@ struct worked {
 	bool used;                     /* its region is a sample */
 	struct roi_process *processes; /* one for each log */
 	struct roi_job job;
-	bool entered;                  /* job is true */
-	double roi_s;                  /* net region, also where it is no sample; NAN unknown */
+	bool entered; /* job is true */
+	double roi_s; /* net region, also where it is no sample; NAN unknown */
 	double pre_s, post_s, between_s;
-	const char *status, *why;      /* of the row; why NULL when there is nothing to say */
+	const char *status, *why; /* of the row; why NULL when there is nothing to say */
 };
 
 struct assembly {

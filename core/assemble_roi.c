@@ -69,7 +69,8 @@ static int put_source(struct assembly *a)
 	return 0;
 }
 
-/* ---- what the marks tell ---------------------------------------------------------------------- */
+/* ---- what the marks tell ----------------------------------------------------------------------
+ */
 
 /* All finished steps and entries of all samples, all processes together. */
 struct tally {
@@ -99,9 +100,11 @@ static void tally_all(const struct assembly *a, struct tally *t)
 			tally_steps(t, w->seen->logs[k]);
 			if (!p->finished)
 				continue;
-			t->entry_min_ns = !some || p->entry_min_ns < t->entry_min_ns ? p->entry_min_ns :
-										      t->entry_min_ns;
-			t->entry_max_ns = p->entry_max_ns > t->entry_max_ns ? p->entry_max_ns : t->entry_max_ns;
+			t->entry_min_ns = !some || p->entry_min_ns < t->entry_min_ns
+						  ? p->entry_min_ns
+						  : t->entry_min_ns;
+			t->entry_max_ns = p->entry_max_ns > t->entry_max_ns ? p->entry_max_ns
+									    : t->entry_max_ns;
 			some = true;
 		}
 	}
@@ -161,7 +164,8 @@ static void put_marks(struct assembly *a)
 	put_steps(a, &t);
 }
 
-/* ---- phases ----------------------------------------------------------------------------------- */
+/* ---- phases -----------------------------------------------------------------------------------
+ */
 
 static struct phase *phase_of(struct assembly *a, const char *name)
 {
@@ -187,7 +191,8 @@ static int add_phase(struct assembly *a, const struct roi_phase *from, uint64_t 
 	p->count += (double)from->count;
 	if (!from->count)
 		return 0;
-	double total = seconds(from->total_ns), low = seconds(from->min_ns), high = seconds(from->max_ns);
+	double total = seconds(from->total_ns), low = seconds(from->min_ns),
+	       high = seconds(from->max_ns);
 	if (total >= p->total_s) {
 		p->total_s = total;
 		p->share = region_ns ? num15((double)from->total_ns / (double)region_ns) : NAN;
@@ -216,14 +221,16 @@ static int put_phases(struct assembly *a)
 		return -ENOMEM;
 	for (size_t i = 0; i < w->seen->n_logs; i++)
 		for (size_t k = 0; k < w->seen->logs[i]->n_phases; k++) {
-			int rc = add_phase(a, &w->seen->logs[i]->phases[k], w->processes[i].wall_ns);
+			int rc =
+				add_phase(a, &w->seen->logs[i]->phases[k], w->processes[i].wall_ns);
 			if (rc)
 				return rc;
 		}
 	return 0;
 }
 
-/* ---- the application's own timer as the region -------------------------------------------------- */
+/* ---- the application's own timer as the region --------------------------------------------------
+ */
 
 static double timer_excluded(const struct worked *w)
 {

@@ -5,14 +5,9 @@
 #include <string.h>
 
 static const char *const names[CATEGORIES] = {
-	[COMPUTE] = "compute",
-	[COPY_H2D] = "copy_h2d",
-	[COPY_D2H] = "copy_d2h",
-	[COPY_D2D] = "copy_d2d",
-	[COPY_OTHER] = "copy_other",
-	[FILL] = "fill",
-	[COLLECTIVE] = "collective",
-	[OTHER] = "other",
+	[COMPUTE] = "compute",       [COPY_H2D] = "copy_h2d",     [COPY_D2H] = "copy_d2h",
+	[COPY_D2D] = "copy_d2d",     [COPY_OTHER] = "copy_other", [FILL] = "fill",
+	[COLLECTIVE] = "collective", [OTHER] = "other",
 };
 
 const char *category_name(enum category c)
@@ -63,8 +58,11 @@ static bool version_suffix(const char *text)
 bool sync_api(const char *name)
 {
 	static const char *const calls[] = {
-		"cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize",
-		"cudaMemcpy",		 "cudaMemset",
+		"cudaDeviceSynchronize",
+		"cudaStreamSynchronize",
+		"cudaEventSynchronize",
+		"cudaMemcpy",
+		"cudaMemset",
 	};
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
 		size_t n = strlen(calls[i]);

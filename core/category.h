@@ -4,16 +4,28 @@
 
 #include <stdbool.h>
 
-enum category { COMPUTE, COPY_H2D, COPY_D2H, COPY_D2D, COPY_OTHER, FILL, COLLECTIVE, OTHER, CATEGORIES };
+enum category {
+	COMPUTE,
+	COPY_H2D,
+	COPY_D2H,
+	COPY_D2D,
+	COPY_OTHER,
+	FILL,
+	COLLECTIVE,
+	OTHER,
+	CATEGORIES
+};
 
 const char *category_name(enum category c); /* "compute", "copy_h2d", ... */
 int category_of(const char *name);          /* enum category, or -1 */
 
-/* CUPTI's kind of a copy (CUpti_ActivityMemcpyKind); 11 to 13, migrations of unified memory, too. */
+/* CUPTI's kind of a copy (CUpti_ActivityMemcpyKind); 11 to 13, migrations of unified memory, too.
+ */
 enum category copy_kind_category(unsigned kind);
 
 /* Does this CUDA runtime call wait for the device? By name, with or without a version ("_v3020").
- * Only the plain forms do: not the asynchronous ones, not the two-dimensional ones, no driver call. */
+ * Only the plain forms do: not the asynchronous ones, not the two-dimensional ones, no driver call.
+ */
 bool sync_api(const char *name);
 
 #endif

@@ -27,8 +27,8 @@ struct work {
 	struct clip *ret;
 	struct pieces roi, exclude; /* unions, by process and begin */
 	struct pieces windows;
-	struct pieces segments;     /* of operations in the region, unsorted */
-	struct pieces whole;        /* operations */
+	struct pieces segments; /* of operations in the region, unsorted */
+	struct pieces whole;    /* operations */
 };
 
 static int add(struct pieces *list, int64_t begin, int64_t end, uint32_t process, uint32_t device)
@@ -127,7 +127,8 @@ static const struct piece *of_process(const struct pieces *list, uint32_t proces
 	return *ret_n ? &list->items[from] : NULL;
 }
 
-/* ---- windows ----------------------------------------------------------------------------------- */
+/* ---- windows -----------------------------------------------------------------------------------
+ */
 
 static int read_marks(struct work *w)
 {
@@ -135,7 +136,8 @@ static int read_marks(struct work *w)
 		const struct trace_mark *m = &w->trace->marks[i];
 		if (m->end_ns <= m->begin_ns)
 			continue;
-		int rc = add(m->exclude ? &w->exclude : &w->roi, m->begin_ns, m->end_ns, m->process, 0);
+		int rc = add(m->exclude ? &w->exclude : &w->roi, m->begin_ns, m->end_ns, m->process,
+			     0);
 		if (rc)
 			return rc;
 	}
@@ -151,7 +153,8 @@ static int cut(struct work *w, const struct piece *roi, const struct piece *x, s
 	for (size_t i = 0; i < n && x[i].r.begin < roi->r.end; i++) {
 		if (x[i].r.end <= at)
 			continue;
-		int rc = x[i].r.begin > at ? add(&w->windows, at, x[i].r.begin, roi->process, 0) : 0;
+		int rc =
+			x[i].r.begin > at ? add(&w->windows, at, x[i].r.begin, roi->process, 0) : 0;
 		if (rc)
 			return rc;
 		at = x[i].r.end;
@@ -185,7 +188,8 @@ static int make_windows(struct work *w)
 	return 0;
 }
 
-/* ---- operations -------------------------------------------------------------------------------- */
+/* ---- operations --------------------------------------------------------------------------------
+ */
 
 static void sums_start(struct clip_sums *s, unsigned observes)
 {
@@ -249,8 +253,9 @@ static int read_ops(struct work *w, struct rows *rows, struct err *err)
 	for (size_t i = 0; i < t->n_ops; i++) {
 		const struct trace_op *op = &t->ops[i];
 		if (op->category >= CATEGORIES || (t->devices && op->device >= t->n_devices))
-			return err_set(err, -EINVAL, "operation %zu of the trace has category %u and device %u", i,
-				       op->category, op->device);
+			return err_set(err, -EINVAL,
+				       "operation %zu of the trace has category %u and device %u",
+				       i, op->category, op->device);
 		if (op->end_ns <= op->begin_ns) {
 			w->ret->untimed_ops++;
 			continue;
@@ -290,7 +295,8 @@ static void busy_by_process(struct pieces *list, uint64_t *ret_busy, size_t *ret
 	}
 }
 
-/* ---- devices ----------------------------------------------------------------------------------- */
+/* ---- devices -----------------------------------------------------------------------------------
+ */
 
 static int by_number(const void *a, const void *b)
 {
@@ -298,7 +304,8 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static size_t distinct_processes(uint32_t *scratch, const struct piece *from, const struct piece *to)
+static size_t distinct_processes(uint32_t *scratch, const struct piece *from,
+				 const struct piece *to)
 {
 	size_t n = 0, distinct = 0;
 	for (const struct piece *p = from; p < to; p++)
@@ -331,9 +338,10 @@ static int per_device(struct arena *arena, struct work *w)
 		if (!used[d])
 			continue;
 		uint64_t busy = union_length(from, p);
-		ret->devices[ret->n_devices++] = (struct clip_device){
-			.device = d, .busy_ns = busy, .processes = distinct_processes(scratch, from, p)
-		};
+		ret->devices[ret->n_devices++] =
+			(struct clip_device){ .device = d,
+					      .busy_ns = busy,
+					      .processes = distinct_processes(scratch, from, p) };
 		share += (double)busy / (double)ret->window_ns;
 		idle += (double)(ret->window_ns - busy);
 	}
@@ -361,7 +369,8 @@ static int unions(struct arena *arena, struct work *w)
 	return w->trace->devices && ret->found ? per_device(arena, w) : 0;
 }
 
-/* ---- the table of operations ---------------------------------------------------------------------- */
+/* ---- the table of operations
+ * ---------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -414,11 +423,14 @@ static int table(struct arena *arena, struct work *w, struct rows *rows)
 	return 0;
 }
 
-/* ---- runtime calls -------------------------------------------------------------------------------- */
+/* ---- runtime calls
+ * -------------------------------------------------------------------------------- */
 
 static void add_call(struct clip_calls *sum, const struct trace_call *call)
 {
-	uint64_t ns = call->end_ns > call->begin_ns ? (uint64_t)call->end_ns - (uint64_t)call->begin_ns : 0;
+	uint64_t ns = call->end_ns > call->begin_ns
+			      ? (uint64_t)call->end_ns - (uint64_t)call->begin_ns
+			      : 0;
 	sum->calls++;
 	sum->time_ns += ns;
 	if (call->sync) {
@@ -444,14 +456,17 @@ static void read_calls(struct work *w)
 			else
 				high = middle;
 		}
-		if (low < n && windows[low].r.begin <= call->begin_ns && call->begin_ns <= call->end_ns)
+		if (low < n && windows[low].r.begin <= call->begin_ns &&
+		    call->begin_ns <= call->end_ns)
 			add_call(&w->ret->calls_roi, call);
 	}
 }
 
 int clip_trace(struct arena *arena, const struct trace *trace, struct clip *ret, struct err *err)
 {
-	*ret = (struct clip){ .observed = trace->observes != 0, .busy_frac_mean = NAN, .idle_ns = NAN };
+	*ret = (struct clip){ .observed = trace->observes != 0,
+			      .busy_frac_mean = NAN,
+			      .idle_ns = NAN };
 	struct work w = { .trace = trace, .ret = ret };
 	struct rows rows = { .items = malloc((trace->n_ops + 1) * sizeof *rows.items) };
 	sums_start(&ret->roi, trace->observes);
@@ -473,6 +488,8 @@ int clip_trace(struct arena *arena, const struct trace *trace, struct clip *ret,
 	free(w.windows.items);
 	free(w.segments.items);
 	free(w.whole.items);
-	return rc == -ENOMEM ? err_set(err, rc, "out of memory while a trace of %zu operations is clipped",
-				       trace->n_ops) : rc;
+	return rc == -ENOMEM ? err_set(err, rc,
+				       "out of memory while a trace of %zu operations is clipped",
+				       trace->n_ops)
+			     : rc;
 }

@@ -44,10 +44,11 @@ struct trace {
 	size_t n_devices;
 	const struct trace_call *calls; /* NULL: not recorded */
 	size_t n_calls;
-	const char *runtime;  /* "cuda"; NULL unknown */
-	unsigned observes;    /* bit 1u << category; what is not in it is null, not 0 */
-	double dropped_ops;   /* NAN unknown */
-	bool ops_of_whole;    /* the table of operations is of the whole processes: there is no region */
+	const char *runtime; /* "cuda"; NULL unknown */
+	unsigned observes;   /* bit 1u << category; what is not in it is null, not 0 */
+	double dropped_ops;  /* NAN unknown */
+	bool ops_of_whole; /* the table of operations is of the whole processes: there is no region
+			    */
 };
 
 /* A category that nobody observes is NAN in all three. */
@@ -76,21 +77,21 @@ struct clip_calls {
 };
 
 struct clip {
-	bool observed; /* false: the trace sees no category at all, and roi and whole are null */
-	bool found;    /* a region; without one, roi is null */
-	size_t processes;        /* that have one */
-	uint64_t entries;        /* merged ranges of one process, the largest */
+	bool observed;    /* false: the trace sees no category at all, and roi and whole are null */
+	bool found;       /* a region; without one, roi is null */
+	size_t processes; /* that have one */
+	uint64_t entries; /* merged ranges of one process, the largest */
 	uint64_t wall_ns, excluded_ns; /* net region and what is left out, the largest each */
-	uint64_t window_ns;      /* union of the windows of all processes */
+	uint64_t window_ns;            /* union of the windows of all processes */
 	struct clip_sums roi, whole;
-	uint64_t job_busy_ns;    /* any device of the job busy inside the region */
+	uint64_t job_busy_ns;        /* any device of the job busy inside the region */
 	struct clip_device *devices; /* that the job used at all; NULL unknown */
 	size_t n_devices;
-	double busy_frac_mean;   /* mean over devices of busy_ns / window_ns; NAN unknown */
-	double idle_ns;          /* sum over devices of window_ns - busy_ns; NAN unknown */
+	double busy_frac_mean; /* mean over devices of busy_ns / window_ns; NAN unknown */
+	double idle_ns;        /* sum over devices of window_ns - busy_ns; NAN unknown */
 	size_t processes_with_device_work;
-	uint64_t untimed_ops;    /* without a length */
-	struct clip_op *ops;     /* largest total first */
+	uint64_t untimed_ops; /* without a length */
+	struct clip_op *ops;  /* largest total first */
 	size_t n_ops;
 	bool has_calls;
 	struct clip_calls calls_roi, calls_whole; /* roi: only those wholly inside one window */
@@ -102,11 +103,11 @@ int clip_trace(struct arena *arena, const struct trace *trace, struct clip *ret,
 
 /* What a clean region and a profiled execution say together. NAN where one of them is not known. */
 struct derived {
-	double host_gap_s, host_gap_frac;          /* clean region - busy per process; its share */
-	double busy_frac_of_roi;                   /* busy per process / clean region */
-	double busy_frac_of_profiled_roi;          /* ... / region under the collector */
-	double inflation;                          /* profiled / clean */
-	bool busy_exceeds, inflated, deflated;     /* each is a caveat */
+	double host_gap_s, host_gap_frac;      /* clean region - busy per process; its share */
+	double busy_frac_of_roi;               /* busy per process / clean region */
+	double busy_frac_of_profiled_roi;      /* ... / region under the collector */
+	double inflation;                      /* profiled / clean */
+	bool busy_exceeds, inflated, deflated; /* each is a caveat */
 };
 
 void derive(double roi_wall_s, double busy_s, double processes, double profiled_wall_s,

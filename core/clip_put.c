@@ -9,9 +9,11 @@
 
 #define INFLATION_LIMIT 1.2
 #define BUSY_LIMIT 1.01
-#define EDGE 1e-12 /* a ratio that is the limit itself is none over it, whatever its last bit says */
+#define EDGE                                                                                       \
+	1e-12 /* a ratio that is the limit itself is none over it, whatever its last bit says */
 
-void derive(double roi_wall_s, double busy_s, double processes, double profiled_wall_s, struct derived *ret)
+void derive(double roi_wall_s, double busy_s, double processes, double profiled_wall_s,
+	    struct derived *ret)
 {
 	double busy = busy_s / processes;
 	if (!(processes > 0))
@@ -20,7 +22,8 @@ void derive(double roi_wall_s, double busy_s, double processes, double profiled_
 		.host_gap_s = num15(roi_wall_s - busy),
 		.host_gap_frac = roi_wall_s > 0 ? num15((roi_wall_s - busy) / roi_wall_s) : NAN,
 		.busy_frac_of_roi = roi_wall_s > 0 ? num15(busy / roi_wall_s) : NAN,
-		.busy_frac_of_profiled_roi = profiled_wall_s > 0 ? num15(busy / profiled_wall_s) : NAN,
+		.busy_frac_of_profiled_roi =
+			profiled_wall_s > 0 ? num15(busy / profiled_wall_s) : NAN,
 		.inflation = roi_wall_s > 0 ? num15(profiled_wall_s / roi_wall_s) : NAN,
 	};
 	ret->busy_exceeds = busy > BUSY_LIMIT * roi_wall_s * (1 + EDGE);
@@ -34,23 +37,23 @@ static double ns(double x)
 }
 
 /* The fields of a category follow one another in the order of the enum, in both blocks. */
-#define PUT_CATEGORY(to, sums, c, field)           \
-	do {                                       \
-		(to)->field##_s = ns((sums)->time_ns[c]); \
-		(to)->field##_ops = (sums)->ops[c];       \
-		(to)->field##_bytes = (sums)->bytes[c];   \
+#define PUT_CATEGORY(to, sums, c, field)                                                           \
+	do {                                                                                       \
+		(to)->field##_s = ns((sums)->time_ns[c]);                                          \
+		(to)->field##_ops = (sums)->ops[c];                                                \
+		(to)->field##_bytes = (sums)->bytes[c];                                            \
 	} while (0)
 
-#define PUT_CATEGORIES(to, sums)                              \
-	do {                                                  \
-		PUT_CATEGORY(to, sums, COMPUTE, compute);         \
-		PUT_CATEGORY(to, sums, COPY_H2D, copy_h2d);       \
-		PUT_CATEGORY(to, sums, COPY_D2H, copy_d2h);       \
-		PUT_CATEGORY(to, sums, COPY_D2D, copy_d2d);       \
-		PUT_CATEGORY(to, sums, COPY_OTHER, copy_other);   \
-		PUT_CATEGORY(to, sums, FILL, fill);               \
-		PUT_CATEGORY(to, sums, COLLECTIVE, collective);   \
-		PUT_CATEGORY(to, sums, OTHER, other);             \
+#define PUT_CATEGORIES(to, sums)                                                                   \
+	do {                                                                                       \
+		PUT_CATEGORY(to, sums, COMPUTE, compute);                                          \
+		PUT_CATEGORY(to, sums, COPY_H2D, copy_h2d);                                        \
+		PUT_CATEGORY(to, sums, COPY_D2H, copy_d2h);                                        \
+		PUT_CATEGORY(to, sums, COPY_D2D, copy_d2d);                                        \
+		PUT_CATEGORY(to, sums, COPY_OTHER, copy_other);                                    \
+		PUT_CATEGORY(to, sums, FILL, fill);                                                \
+		PUT_CATEGORY(to, sums, COLLECTIVE, collective);                                    \
+		PUT_CATEGORY(to, sums, OTHER, other);                                              \
 	} while (0)
 
 static int put_devices(struct record *rec, const struct trace *trace, const struct clip *clip)
@@ -58,7 +61,8 @@ static int put_devices(struct record *rec, const struct trace *trace, const stru
 	struct device *d = &rec->body.device;
 	if (!clip->devices)
 		return 0;
-	d->per_device.items = arena_array(&rec->arena, clip->n_devices + 1, sizeof *d->per_device.items);
+	d->per_device.items =
+		arena_array(&rec->arena, clip->n_devices + 1, sizeof *d->per_device.items);
 	if (!d->per_device.items)
 		return -ENOMEM;
 	for (size_t i = 0; i < clip->n_devices; i++) {
@@ -101,15 +105,21 @@ static int put_device(struct record *rec, const struct trace *trace, const struc
 	int rc = put_devices(rec, trace, clip);
 	if (!rc && x.busy_exceeds)
 		rc = record_caveat(rec, "busy_exceeds_clean_roi",
-				   "The device was busy for %.4g of the clean region: busy time and region are of different "
-				   "executions.", x.busy_frac_of_roi);
+				   "The device was busy for %.4g of the clean region: busy time "
+				   "and region are of different "
+				   "executions.",
+				   x.busy_frac_of_roi);
 	if (!rc && x.inflated)
-		rc = record_caveat(rec, "profiler_inflation",
-				   "The region took %.3g times as long under the collector as clean.", x.inflation);
+		rc = record_caveat(
+			rec, "profiler_inflation",
+			"The region took %.3g times as long under the collector as clean.",
+			x.inflation);
 	if (!rc && x.deflated)
 		rc = record_caveat(rec, "profiler_deflation",
-				   "The region took only %.3g of its clean time under the collector: shares of the two mix "
-				   "different executions.", x.inflation);
+				   "The region took only %.3g of its clean time under the "
+				   "collector: shares of the two mix "
+				   "different executions.",
+				   x.inflation);
 	return rc;
 }
 
@@ -172,11 +182,13 @@ int clip_put(struct record *rec, const struct trace *trace, const struct clip *c
 	if (!rc && clip->found)
 		rc = put_device(rec, trace, clip);
 	if (!rc && clip->untimed_ops)
-		rc = record_caveat(rec, "untimed_operations",
-				   "%.0f device operations have no usable time; they are in no count.",
-				   (double)clip->untimed_ops);
+		rc = record_caveat(
+			rec, "untimed_operations",
+			"%.0f device operations have no usable time; they are in no count.",
+			(double)clip->untimed_ops);
 	if (!rc && trace->dropped_ops > 0)
-		rc = record_caveat(rec, "dropped_operations", "The collector lost %.0f device operations.",
+		rc = record_caveat(rec, "dropped_operations",
+				   "The collector lost %.0f device operations.",
 				   trace->dropped_ops);
 	return rc;
 }

@@ -6,7 +6,7 @@
 
 /* How the search for one number ended. Not matched is never guessed. */
 enum metric_status {
-	METRIC_NONE,         /* nothing was asked for */
+	METRIC_NONE, /* nothing was asked for */
 	METRIC_OK,
 	METRIC_NOT_MATCHED,  /* the pattern is nowhere in the output */
 	METRIC_NOT_A_NUMBER, /* it matched nan, inf, or text */
@@ -29,9 +29,9 @@ struct timer_part {
 
 /* The region as the application's own timer has it. */
 struct timer_result {
-	int rc;           /* 0, or -ENOENT: missing or incomplete; then why says what and where */
-	const char *why;  /* NULL when rc is 0 */
-	double wall_s;    /* NAN when rc is not 0, and so on for the rest where not told */
+	int rc;          /* 0, or -ENOENT: missing or incomplete; then why says what and where */
+	const char *why; /* NULL when rc is 0 */
+	double wall_s;   /* NAN when rc is not 0, and so on for the rest where not told */
 	double steps, excluded_s, setup_s;
 	struct timer_part *parts;
 	size_t n_parts;

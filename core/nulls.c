@@ -29,8 +29,8 @@ static bool one_of(const char *path, const char *const *names, size_t n)
 	return false;
 }
 
-#define ONE_OF(path, ...) \
-	one_of(path, (const char *const[]){ __VA_ARGS__ }, \
+#define ONE_OF(path, ...)                                                                          \
+	one_of(path, (const char *const[]){ __VA_ARGS__ },                                         \
 	       sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
 
 static const char *reason(const struct record_body *b, const char *path)
@@ -40,17 +40,19 @@ static const char *reason(const struct record_body *b, const char *path)
 	if (ONE_OF(path, "roi.stddev_s", "roi.cv", "roi.ci95_s", "roi.ci95_coverage", "roi.spread",
 		   "roi.stable", "roi.iqr", "roi.two_levels", "roi.drift"))
 		return sampled ? "too_few" : "not_measured";
-	if (timer && (ONE_OF(path, "roi.entries", "roi.excludes", "roi.processes", "roi.unfinished",
-			     "roi.imbalance_s", "roi.entry_min_s", "roi.entry_max_s", "roi.folded",
-			     "roi.step_min_s", "roi.step_max_s", "roi.step_p95_s", "roi.steps", "roi.step_s",
-			     "roi.excluded_s", "phases", "observer.marks", "observer.mark_cost_s") ||
-		      ONE_OF(path, "context.pre_roi_s", "context.post_roi_s", "context.between_s")))
+	if (timer &&
+	    (ONE_OF(path, "roi.entries", "roi.excludes", "roi.processes", "roi.unfinished",
+		    "roi.imbalance_s", "roi.entry_min_s", "roi.entry_max_s", "roi.folded",
+		    "roi.step_min_s", "roi.step_max_s", "roi.step_p95_s", "roi.steps", "roi.step_s",
+		    "roi.excluded_s", "phases", "observer.marks", "observer.mark_cost_s") ||
+	     ONE_OF(path, "context.pre_roi_s", "context.post_roi_s", "context.between_s")))
 		return "not_supported";
 	if (!timer && ONE_OF(path, "roi.setup_s", "context.outside_region_s"))
 		return "not_supported";
 	if (foreign_log(b) && (starts(path, "roi.step") || strcmp(path, "phases") == 0))
 		return "not_supported";
-	if (b->own_timer.status && strcmp(b->own_timer.status, "none") != 0 && starts(path, "own_timer"))
+	if (b->own_timer.status && strcmp(b->own_timer.status, "none") != 0 &&
+	    starts(path, "own_timer"))
 		return "lost";
 	if (b->fom.status && strcmp(b->fom.status, "none") != 0 && starts(path, "fom"))
 		return "lost";
@@ -73,7 +75,8 @@ static int explain(struct record *rec, const struct block *block, const void *at
 	for (size_t i = 0; i < block->count; i++) {
 		const struct field *f = &block->fields[i];
 		char label[FIELD_LABEL_BYTES], path[PATH_BYTES];
-		(void)snprintf(path, sizeof path, "%s%s%s", above, *above ? "." : "", field_label(f, label));
+		(void)snprintf(path, sizeof path, "%s%s%s", above, *above ? "." : "",
+			       field_label(f, label));
 		bool null = field_is_null(f, at);
 		int rc = 0;
 		/* Texts say by themselves that there is nothing to say; these lists explain. */

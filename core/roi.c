@@ -34,8 +34,8 @@ static void sum_one_thread(const struct roi_log *log, struct roi_process *p)
 		p->excludes += e->excludes;
 	}
 	if (log->folded) {
-		p->entry_min_ns = p->finished ? min_u64(p->entry_min_ns, log->folded_min_ns) :
-						log->folded_min_ns;
+		p->entry_min_ns = p->finished ? min_u64(p->entry_min_ns, log->folded_min_ns)
+					      : log->folded_min_ns;
 		p->entry_max_ns = max_u64(p->entry_max_ns, log->folded_max_ns);
 		p->finished += log->folded;
 		p->gross_ns += log->folded_gross_ns;
@@ -96,7 +96,8 @@ static void sum_threads(const struct roi_log *log, struct roi_process *p)
 		add_entry(p, gross, excluded);
 	}
 	if (log->folded) {
-		/* Where folded entries lay is not known: what one thread spent in its own is sure. */
+		/* Where folded entries lay is not known: what one thread spent in its own is sure.
+		 */
 		p->approximate = true;
 		p->finished += log->folded;
 		p->excludes += log->folded_excludes;

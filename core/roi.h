@@ -7,8 +7,8 @@
 /* One process. Threads: the region opens with the first BEGIN and closes with the last END, so
  * entries of different threads that overlap are one. */
 struct roi_process {
-	uint64_t entries;  /* begun, also those that never ended */
-	uint64_t finished; /* of these, ended ones */
+	uint64_t entries;                                  /* begun, also those that never ended */
+	uint64_t finished;                                 /* of these, ended ones */
 	uint64_t gross_ns, excluded_ns, excludes, wall_ns; /* wall = gross - excluded */
 	int64_t first_begin_real, last_end_real;           /* ROI_UNKNOWN when there is none */
 	bool unterminated;

@@ -161,9 +161,20 @@ static signed char drift(const double *samples, size_t n, double median)
 int stats_of(const double *samples, size_t n, struct stats *ret)
 {
 	struct stats s = {
-		.n = n, .median = NAN, .min = NAN, .max = NAN, .stddev = NAN, .cv = NAN,
-		.ci_low = NAN, .ci_high = NAN, .ci_coverage = NAN, .spread = NAN, .iqr = NAN,
-		.stable = UNKNOWN, .two_levels = UNKNOWN, .drift = UNKNOWN,
+		.n = n,
+		.median = NAN,
+		.min = NAN,
+		.max = NAN,
+		.stddev = NAN,
+		.cv = NAN,
+		.ci_low = NAN,
+		.ci_high = NAN,
+		.ci_coverage = NAN,
+		.spread = NAN,
+		.iqr = NAN,
+		.stable = UNKNOWN,
+		.two_levels = UNKNOWN,
+		.drift = UNKNOWN,
 	};
 	*ret = s;
 	if (!n)
@@ -185,7 +196,8 @@ int stats_of(const double *samples, size_t n, struct stats *ret)
 		if (n >= 4)
 			s.iqr = (quartile(sorted, n, 3) - quartile(sorted, n, 1)) / s.median;
 		s.rule = n >= IQR_FROM ? "iqr" : "range";
-		s.stable = (n >= IQR_FROM ? s.iqr <= IQR_LIMIT : s.spread <= RANGE_LIMIT) ? YES : NO;
+		s.stable =
+			(n >= IQR_FROM ? s.iqr <= IQR_LIMIT : s.spread <= RANGE_LIMIT) ? YES : NO;
 	}
 	if (n >= 5)
 		s.drift = drift(samples, n, s.median);

@@ -9,13 +9,14 @@ struct stats {
 	size_t n;
 	double median, min, max; /* NAN for n = 0 */
 	double stddev, cv;       /* sample (n - 1); cv = stddev / median; NAN for n < 2 */
-	double ci_low, ci_high, ci_coverage; /* order-statistic interval of the median; NAN for n < 2 */
-	double spread;           /* (max - min) / median; NAN for n < 2 */
-	double iqr;              /* interquartile range / median, inclusive quartiles; NAN for n < 4 */
-	signed char stable;      /* enum ternary; UNKNOWN for n < 2 */
-	const char *rule;        /* "range" below 10 samples, "iqr" from there; NULL for n < 2 */
-	signed char two_levels;  /* UNKNOWN for n < 2; never YES below 4 */
-	signed char drift;       /* in the given order; UNKNOWN for n < 5 */
+	double ci_low, ci_high,
+		ci_coverage; /* order-statistic interval of the median; NAN for n < 2 */
+	double spread;       /* (max - min) / median; NAN for n < 2 */
+	double iqr;          /* interquartile range / median, inclusive quartiles; NAN for n < 4 */
+	signed char stable;  /* enum ternary; UNKNOWN for n < 2 */
+	const char *rule;    /* "range" below 10 samples, "iqr" from there; NULL for n < 2 */
+	signed char two_levels; /* UNKNOWN for n < 2; never YES below 4 */
+	signed char drift;      /* in the given order; UNKNOWN for n < 5 */
 };
 
 /* samples are finite. -ENOMEM. */

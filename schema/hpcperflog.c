@@ -8,25 +8,16 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
+#include "schema/hpcperflog_fast.h"
 #include "schema/utf8.h"
 
 #define MAGIC "# hpcperf-roi-log"
 #define FORMAT "hpcperf-roi-log 2"
-#define FAST_BYTES 64   /* more than the longest line of the fast path and its overread */
-#define KEPT 65536       /* entries kept one by one, and the last; memory is bounded whatever the file */
+#define KEPT                                                                                       \
+	65536 /* entries kept one by one, and the last; memory is bounded whatever the file        \
+	       */
 #define LATE (INT64_MIN + 1) /* a wall-clock time that stands in reader.late as text */
-
-/* A mark of the fast path. Its wall-clock time is only looked at, not worked out: of all of them
- * two are needed. */
-struct mark {
-	int64_t ns;
-	const char *real;
-	unsigned real_n;
-};
 
 struct reader {
 	struct roi_logs *logs;
@@ -57,10 +48,11 @@ static int no_memory(struct reader *r)
 
 static int mixed(struct reader *r, const char *what)
 {
-	return err_set(r->err, -EINVAL,
-		       "%s:%zu: %s: two processes wrote this file at once, and their lines can't be told "
-		       "apart; give each process a log of its own",
-		       r->file, r->line, what);
+	return err_set(
+		r->err, -EINVAL,
+		"%s:%zu: %s: two processes wrote this file at once, and their lines can't be told "
+		"apart; give each process a log of its own",
+		r->file, r->line, what);
 }
 
 /* The first damage is what a person needs to see; the rest follows from it more often than not. */
@@ -137,11 +129,13 @@ static int end(struct reader *r, int64_t ns, int64_t real)
 		return damage(r, "an END without its BEGIN; it is left out");
 	}
 	if (ns < r->open_ns)
-		return err_set(r->err, -EINVAL, "%s:%zu: the END at %" PRId64 " lies before its BEGIN at %" PRId64,
+		return err_set(r->err, -EINVAL,
+			       "%s:%zu: the END at %" PRId64 " lies before its BEGIN at %" PRId64,
 			       r->file, r->line, ns, r->open_ns);
 	if (r->early_ns > (uint64_t)(ns - r->open_ns))
-		return err_set(r->err, -EINVAL, "%s:%zu: more time is excluded than the entry lasts",
-			       r->file, r->line);
+		return err_set(r->err, -EINVAL,
+			       "%s:%zu: more time is excluded than the entry lasts", r->file,
+			       r->line);
 	struct roi_entry *e = next_entry(r);
 	if (!e)
 		return no_memory(r);
@@ -161,7 +155,8 @@ static int end(struct reader *r, int64_t ns, int64_t real)
 /* Counters of a log stay numbers that JSON can hold, whatever a broken file says. */
 static uint64_t add_up(uint64_t sum, int64_t more)
 {
-	return sum > (uint64_t)INT64_MAX - (uint64_t)more ? (uint64_t)INT64_MAX : sum + (uint64_t)more;
+	return sum > (uint64_t)INT64_MAX - (uint64_t)more ? (uint64_t)INT64_MAX
+							  : sum + (uint64_t)more;
 }
 
 /* "x total count" follows the E that it belongs to. */
@@ -179,8 +174,9 @@ static int exclude(struct reader *r, int64_t total, int64_t count)
 	struct roi_entry *e = &log->entries[log->n_entries - 1];
 	uint64_t room = (uint64_t)(e->end_ns - e->begin_ns) - e->excluded_ns;
 	if ((uint64_t)total > room)
-		return err_set(r->err, -EINVAL, "%s:%zu: more time is excluded than the entry lasts",
-			       r->file, r->line);
+		return err_set(r->err, -EINVAL,
+			       "%s:%zu: more time is excluded than the entry lasts", r->file,
+			       r->line);
 	e->excluded_ns += (uint64_t)total;
 	e->excludes = add_up(e->excludes, count);
 	return 0;
@@ -215,9 +211,10 @@ static int process_start(struct reader *r, const char *version, size_t n)
 	if (rc)
 		return rc;
 	if (n != 1 || *version != '2')
-		return err_set(r->err, -EINVAL,
-			       "%s:%zu: hpcperf-roi-log version \"%.*s\" is not known here; version 2 is",
-			       r->file, r->line, (int)(n < 20 ? n : 20), version);
+		return err_set(
+			r->err, -EINVAL,
+			"%s:%zu: hpcperf-roi-log version \"%.*s\" is not known here; version 2 is",
+			r->file, r->line, (int)(n < 20 ? n : 20), version);
 	r->log = roilogs_add(r->logs, r->file);
 	if (!r->log)
 		return no_memory(r);
@@ -230,7 +227,8 @@ static int process_start(struct reader *r, const char *version, size_t n)
 	return 0;
 }
 
-/* ---- the slow path: every rule ---------------------------------------------------------------- */
+/* ---- the slow path: every rule ----------------------------------------------------------------
+ */
 
 struct field_text {
 	const char *at;
@@ -282,14 +280,16 @@ static int numbers(struct reader *r, const struct field_text *fields, size_t n, 
 {
 	if (n != wanted + 1)
 		return err_set(r->err, -EINVAL,
-			       "%s:%zu: \"%.*s\" is followed by %zu fields; expected %zu number%s", r->file,
-			       r->line, (int)fields[0].n, fields[0].at, n - 1, wanted, wanted == 1 ? "" : "s");
+			       "%s:%zu: \"%.*s\" is followed by %zu fields; expected %zu number%s",
+			       r->file, r->line, (int)fields[0].n, fields[0].at, n - 1, wanted,
+			       wanted == 1 ? "" : "s");
 	for (size_t i = 0; i < wanted; i++)
 		if (!whole_number(&fields[i + 1], &ret[i]))
 			return err_set(r->err, -EINVAL,
-				       "%s:%zu: \"%.*s\" is not a number from 0 to %" PRId64, r->file, r->line,
-				       (int)(fields[i + 1].n < 40 ? fields[i + 1].n : 40), fields[i + 1].at,
-				       INT64_MAX);
+				       "%s:%zu: \"%.*s\" is not a number from 0 to %" PRId64,
+				       r->file, r->line,
+				       (int)(fields[i + 1].n < 40 ? fields[i + 1].n : 40),
+				       fields[i + 1].at, INT64_MAX);
 	return 0;
 }
 
@@ -312,7 +312,8 @@ static int take_argv(struct reader *r, const char *text, size_t n)
 	const char **items = arena_array(&r->logs->arena, count + 1, sizeof *items);
 	bool good = json_is_array(list) && items;
 	for (size_t i = 0; good && i < count; i++) {
-		items[i] = arena_strdup(&r->logs->arena, json_string_value(json_array_get(list, i)));
+		items[i] =
+			arena_strdup(&r->logs->arena, json_string_value(json_array_get(list, i)));
 		good = items[i] != NULL;
 	}
 	json_decref(list);
@@ -325,14 +326,18 @@ static int take_argv(struct reader *r, const char *text, size_t n)
 	return damage(r, "the argument list is cut or not a JSON array of strings; it is left out");
 }
 
-static int take_header(struct reader *r, const struct field_text *key, const char *stop, bool *ret_known)
+static int take_header(struct reader *r, const struct field_text *key, const char *stop,
+		       bool *ret_known)
 {
 	struct roi_log *log = r->log;
 	const struct {
 		const char *name;
 		const char **into;
-	} texts[] = { { "pid", &log->pid }, { "rank", &log->rank }, { "host", &log->host },
-		      { "exe", &log->exe }, { "cwd", &log->cwd } };
+	} texts[] = { { "pid", &log->pid },
+		      { "rank", &log->rank },
+		      { "host", &log->host },
+		      { "exe", &log->exe },
+		      { "cwd", &log->cwd } };
 	const char *value = key->at + key->n;
 	while (value < stop && blank(*value))
 		value++;
@@ -350,7 +355,9 @@ static int take_header(struct reader *r, const struct field_text *key, const cha
 		return take_argv(r, value, n);
 	if (key->n == 5 && memcmp(key->at, "clock", 5) == 0) {
 		static const char mono[] = "CLOCK_MONOTONIC";
-		log->clock = n >= sizeof mono - 1 && !memcmp(value, mono, sizeof mono - 1) ? "monotonic" : NULL;
+		log->clock = n >= sizeof mono - 1 && !memcmp(value, mono, sizeof mono - 1)
+				     ? "monotonic"
+				     : NULL;
 		return 0;
 	}
 	*ret_known = false;
@@ -428,106 +435,13 @@ static int line_cut(struct reader *r, const char *at, const char *stop)
 	if (*at == 'x' && log->n_entries && !r->open) {
 		log->n_entries--;
 		log->open++;
-		return damage(r, "cut while the excluded time of the last entry was written; that entry is left out");
+		return damage(r, "cut while the excluded time of the last entry was written; that "
+				 "entry is left out");
 	}
 	return damage(r, "cut while it was written; it is left out");
 }
 
-/* ---- the fast path ---------------------------------------------------------------------------- */
-
-#if defined __SSE2__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-
-/* The k digits before end as one word, the last one highest, zeros in front of them. Bytes before
- * them are read and dropped. */
-static inline uint64_t word(const char *end, unsigned k)
-{
-	uint64_t w, zeros = 0x3030303030303030u;
-	memcpy(&w, end - 8, 8);
-	if (k == 8)
-		return w;
-	unsigned drop = 8 * (8 - k);
-	return w >> drop << drop | zeros >> (64 - drop);
-}
-
-static inline bool all_digits(uint64_t w)
-{
-	/* '0'..'9' keep the nibble 3 when six is added; nothing carries over to the next byte. */
-	return ((w & 0xf0f0f0f0f0f0f0f0u) | (((w + 0x0606060606060606u) & 0xf0f0f0f0f0f0f0f0u) >> 4)) ==
-	       0x3333333333333333u;
-}
-
-static inline uint64_t eight_digits(uint64_t w)
-{
-	w = (w & 0x0f0f0f0f0f0f0f0fu) * 2561 >> 8; /* pairs */
-	return ((w & 0x000000ff000000ffu) * 0x000f424000000064u +
-		((w >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u) >> 32;
-}
-
-/* 1 to 18 digits before end. */
-static inline bool fast_number(const char *end, unsigned n, int64_t *ret)
-{
-	uint64_t value = 0, scale = 1;
-	bool good = true;
-	for (;; n -= 8) {
-		uint64_t w = word(end, n < 8 ? n : 8);
-		good &= all_digits(w);
-		value += scale * eight_digits(w);
-		if (n <= 8)
-			break;
-		scale *= 100000000;
-		end -= 8;
-	}
-	*ret = (int64_t)value;
-	return good;
-}
-
-static inline bool fast_digits(const char *end, unsigned n)
-{
-	bool good = true;
-	for (; n > 8; n -= 8, end -= 8)
-		good &= all_digits(word(end, 8));
-	return good & all_digits(word(end, n));
-}
-
-/* Where this byte stands among the 48 from p, a bit each. */
-static inline uint64_t places(__m128i a, __m128i b, __m128i c, char byte)
-{
-	__m128i like = _mm_set1_epi8(byte);
-	return (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(a, like)) |
-	       (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(b, like)) << 16 |
-	       (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(c, like)) << 32;
-}
-
-/* "B 123 456\n" or "E 123 456\n": the place after it, or NULL when it is anything else. Where the
- * line ends is found before its numbers are read, so that the next line need not wait for them. */
-static inline const char *fast_mark(const char *p, struct mark *ret)
-{
-	__m128i a = _mm_loadu_si128((const void *)p), b = _mm_loadu_si128((const void *)(p + 16)),
-		c = _mm_loadu_si128((const void *)(p + 32));
-	uint64_t newline = places(a, b, c, '\n'), space = places(a, b, c, ' ') & ~(uint64_t)3;
-	if ((*p != 'B' && *p != 'E') || p[1] != ' ' || !newline || !space)
-		return NULL;
-	unsigned end = (unsigned)__builtin_ctzll(newline), middle = (unsigned)__builtin_ctzll(space);
-	unsigned n = middle - 2, real_n = end - middle - 1;
-	if (middle >= end || n - 1 > 17 || real_n - 1 > 18 || (real_n == 19 && p[middle + 1] == '9'))
-		return NULL;
-	ret->real = p + middle + 1;
-	ret->real_n = real_n;
-	if (!fast_number(p + middle, n, &ret->ns) || !fast_digits(p + end, real_n))
-		return NULL;
-	return p + end + 1;
-}
-
-#else
-
-static inline const char *fast_mark(const char *p, struct mark *ret)
-{
-	(void)p;
-	(void)ret;
-	return NULL; /* the slow path knows all the rules */
-}
-
-#endif
+/* ---- the fast path ----------------------------------------------------------------------- */
 
 static int64_t real_of(const struct mark *m)
 {
@@ -539,7 +453,8 @@ static int64_t real_of(const struct mark *m)
 static inline int fast_take(struct reader *r, char kind, const struct mark *m)
 {
 	if (kind == 'B')
-		return begin(r, m->ns, r->log->first_begin_real == ROI_UNKNOWN ? real_of(m) : ROI_UNKNOWN);
+		return begin(r, m->ns,
+			     r->log->first_begin_real == ROI_UNKNOWN ? real_of(m) : ROI_UNKNOWN);
 	if (r->open)
 		r->late = *m;
 	return end(r, m->ns, LATE);
@@ -547,24 +462,26 @@ static inline int fast_take(struct reader *r, char kind, const struct mark *m)
 
 static int read_lines(struct reader *r)
 {
+	struct shape shape = { .end = 0 };
 	int rc = 0;
 	while (r->at < r->end && !rc) {
 		const char *line = r->at;
 		struct mark m;
 		r->line++;
-		const char *next = r->end - line >= FAST_BYTES ? fast_mark(line, &m) : NULL;
+		const char *next = r->end - line >= FAST_BYTES ? fast_mark(line, &shape, &m) : NULL;
 		if (next) {
 			r->at = next;
 			rc = fast_take(r, *line, &m);
 			continue;
 		}
-		/* The last line of a process always comes by here: it is followed by another header, or
-		 * by less than FAST_BYTES. */
+		/* The last line of a process always comes by here: it is followed by another
+		 * header, or by less than FAST_BYTES. */
 		if (r->log && r->log->last_end_real == LATE)
 			r->log->last_end_real = real_of(&r->late);
 		const char *stop = memchr(line, '\n', (size_t)(r->end - line));
 		r->at = stop ? stop + 1 : r->end;
-		rc = stop || !r->log ? line_slow(r, line, stop ? stop : r->end) : line_cut(r, line, r->end);
+		rc = stop || !r->log ? line_slow(r, line, stop ? stop : r->end)
+				     : line_cut(r, line, r->end);
 	}
 	return rc ? rc : process_end(r);
 }
@@ -581,7 +498,8 @@ int hpcperflog_parse(struct roi_logs *logs, const char *file, const void *bytes,
 	};
 	size_t before = logs->n;
 	if (!hpcperflog_is(bytes, n))
-		return err_set(err, -EINVAL, "%s:1: not a region log; expected \"" MAGIC " 2\"", file);
+		return err_set(err, -EINVAL, "%s:1: not a region log; expected \"" MAGIC " 2\"",
+			       file);
 	int rc = read_lines(&r);
 	if (rc)
 		logs->n = before;

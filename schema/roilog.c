@@ -21,8 +21,8 @@
 
 struct roi_log *roilogs_add(struct roi_logs *logs, const char *file)
 {
-	void *items = arena_grow(&logs->arena, logs->items, &logs->cap, logs->n + 1,
-				 sizeof *logs->items);
+	void *items =
+		arena_grow(&logs->arena, logs->items, &logs->cap, logs->n + 1, sizeof *logs->items);
 	if (!items)
 		return NULL;
 	logs->items = items;
@@ -78,7 +78,8 @@ int roilog_parse(struct roi_logs *logs, const char *file, const void *bytes, siz
 		rc = err_set(err, -EINVAL, "%s: empty; the process wrote no region log", file);
 	else
 		rc = err_set(err, -EINVAL,
-			     "%s: not a region log; expected \"# hpcperf-roi-log 2\" or a log of roimeter",
+			     "%s: not a region log; expected \"# hpcperf-roi-log 2\" or a log of "
+			     "roimeter",
 			     file);
 	if (rc) {
 		logs->n = before;

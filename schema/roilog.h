@@ -34,11 +34,11 @@ struct roi_phase {
 };
 
 struct roi_log {
-	const char *format;   /* "roimeter-mark-log 1", "hpcperf-roi-log 2" */
-	const char *file;     /* where it was read from */
+	const char *format;                        /* "roimeter-mark-log 1", "hpcperf-roi-log 2" */
+	const char *file;                          /* where it was read from */
 	const char *pid, *rank, *host, *exe, *cwd; /* NULL: the log does not tell */
-	const char *boot_id, *stream, *parent;     /* identity of the stream; NULL in foreign logs */
-	const char *run, *exec;                    /* ROIMETER_RUN and ROIMETER_EXEC, or NULL */
+	const char *boot_id, *stream, *parent; /* identity of the stream; NULL in foreign logs */
+	const char *run, *exec;                /* ROIMETER_RUN and ROIMETER_EXEC, or NULL */
 	struct txts argv;
 	bool argv_cut;
 	const char *clock; /* tsc, monotonic */
@@ -56,10 +56,10 @@ struct roi_log {
 	uint64_t folded_largest_thread_ns;     /* net of the thread with most folded time */
 	uint32_t folded_threads;               /* threads that folded */
 
-	uint64_t begun;             /* outermost BEGINs, finished or not, less lost_ends */
-	uint64_t open;              /* begun and never ended */
-	uint64_t lost_ends;         /* a BEGIN stands where an END had to be: neither entry nor time */
-	uint64_t overflow;          /* entries lost: no room */
+	uint64_t begun;     /* outermost BEGINs, finished or not, less lost_ends */
+	uint64_t open;      /* begun and never ended */
+	uint64_t lost_ends; /* a BEGIN stands where an END had to be: neither entry nor time */
+	uint64_t overflow;  /* entries lost: no room */
 	const char *overflow_cause; /* sentence, or NULL */
 	uint64_t unmatched_end;
 	uint64_t unmatched_exclude, unmatched_phase;

@@ -1,4 +1,5 @@
 /* From observations to a record: which executions are samples, the status, what is said. */
+/* wrap: malloc calloc realloc */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,6 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 
 #include "core/assemble.h"
 #include "lib/num.h"
+#include "tests/unit/fail_alloc.h"
 
 #define SECOND INT64_C(1000000000)
 #define MANY 16
@@ -68,10 +71,23 @@ static struct roi_log *process(const char *rank, int64_t ms)
 	struct roi_log *log = &b.logs[at][k];
 	*e = (struct roi_entry){ .begin_ns = SECOND, .end_ns = SECOND + ms * 1000000 };
 	*log = (struct roi_log){
-		.format = "test", .file = "test", .pid = "41", .rank = rank, .clock = "tsc", .entries = e,
-		.n_entries = 1, .begun = 1, .threads = 1, .first_begin_ns = e->begin_ns, .last_end_ns = e->end_ns,
-		.first_begin_real = 102 * SECOND, .last_end_real = 102 * SECOND + ms * 1000000,
-		.mark_cost_ns = NAN, .clock_error_ns = NAN, .marks = 2, .has_steps = true,
+		.format = "test",
+		.file = "test",
+		.pid = "41",
+		.rank = rank,
+		.clock = "tsc",
+		.entries = e,
+		.n_entries = 1,
+		.begun = 1,
+		.threads = 1,
+		.first_begin_ns = e->begin_ns,
+		.last_end_ns = e->end_ns,
+		.first_begin_real = 102 * SECOND,
+		.last_end_real = 102 * SECOND + ms * 1000000,
+		.mark_cost_ns = NAN,
+		.clock_error_ns = NAN,
+		.marks = 2,
+		.has_steps = true,
 	};
 	b.lists[at][k] = log;
 	return log;
@@ -127,7 +143,8 @@ static void near(double wanted, double got)
 		fail_msg("wanted %.15g, got %.15g", wanted, got);
 }
 
-/* ---- samples and statuses -------------------------------------------------------------------------- */
+/* ---- samples and statuses
+ * -------------------------------------------------------------------------- */
 
 static void a_good_run_is_ok_with_its_median(void **state)
 {
@@ -151,7 +168,8 @@ static void a_good_run_is_ok_with_its_median(void **state)
 	near(10 - 2 - 0.51, r->context.post_roi_s);
 	near(10, r->context.process_wall_s);
 	near(0, r->context.between_s);
-	assert_true(r->measurement.warmups == 1 && r->measurement.cleans_made == 3 && r->measurement.cleans_used == 3);
+	assert_true(r->measurement.warmups == 1 && r->measurement.cleans_made == 3 &&
+		    r->measurement.cleans_used == 3);
 	assert_string_equal(r->measurement.clock, "tsc");
 	assert_int_equal(r->executions.n, 4);
 	assert_int_equal(r->executions.items[0].used, NO);
@@ -175,7 +193,8 @@ static void the_first_failure_decides_and_earlier_samples_stay(void **state)
 	assert_int_equal(r->roi.stable, UNKNOWN);
 	assert_string_equal(r->executions.items[1].status, "failed");
 	assert_string_equal(r->executions.items[2].status, "timeout");
-	said("executions_not_used", "3 made, 1 used: clean.1 ended with exit code 3; clean.2 ran past its limit");
+	said("executions_not_used",
+	     "3 made, 1 used: clean.1 ended with exit code 3; clean.2 ran past its limit");
 	said("single_execution", "One");
 }
 
@@ -188,7 +207,8 @@ static void each_bad_end_has_its_status(void **state)
 		const char *why, *status, *text;
 	} ends[] = {
 		{ END_EXITED, 9, NULL, "clean_failed", "clean.0 was ended by signal 9, SIGKILL" },
-		{ END_TIMEOUT, NAN, NULL, "clean_timeout", "clean.0 ran past its limit of 30 s and was ended" },
+		{ END_TIMEOUT, NAN, NULL, "clean_timeout",
+		  "clean.0 ran past its limit of 30 s and was ended" },
 		{ END_INTERRUPTED, NAN, NULL, "interrupted", "clean.0 was interrupted" },
 		{ END_NOT_STARTED, NAN, "could not be started: no such file", "clean_failed",
 		  "clean.0 could not be started: no such file" },
@@ -224,8 +244,8 @@ static void ending_inside_the_region_is_no_sample(void **state)
 	const struct record_body *r = assembled();
 	assert_string_equal(r->status, "ok");
 	assert_int_equal(r->roi.runs_s.n, 2);
-	said("executions_not_used",
-	     "3 made, 2 used: clean.1 process 41 (rank 3) ended inside its region: 0 of 1 entries were finished.");
+	said("executions_not_used", "3 made, 2 used: clean.1 process 41 (rank 3) ended inside its "
+				    "region: 0 of 1 entries were finished.");
 	said("roi_unterminated", "1 process in 1 clean execution");
 	assert_string_equal(r->executions.items[1].status, "roi_missing");
 	assert_int_equal(r->ranks.items[1].unterminated, YES);
@@ -251,7 +271,8 @@ static void without_any_region_it_is_missing_and_never_the_process(void **state)
 	seen->notes = (struct txts){ notes, 1 };
 	const struct record_body *r = assembled();
 	assert_string_equal(r->status, "roi_missing");
-	assert_string_equal(r->status_text, "clean.0 wrote no region log: process 41 found no marker library");
+	assert_string_equal(r->status_text,
+			    "clean.0 wrote no region log: process 41 found no marker library");
 	assert_false(known(r->roi.wall_s));
 	said("marker_library_missing", "clean.0: process 41");
 }
@@ -294,7 +315,8 @@ static void a_profiled_execution_is_judged_after_the_clean_ones(void **state)
 	assert_string_equal(assembled()->status, "roi_missing_in_profile");
 }
 
-/* ---- processes ------------------------------------------------------------------------------------- */
+/* ---- processes
+ * ------------------------------------------------------------------------------------- */
 
 static void each_rank_has_a_row_and_the_slowest_counts(void **state)
 {
@@ -368,16 +390,25 @@ static void steps_and_phases_come_from_the_marks(void **state)
 	near(0.22, r->phases.items[0].max_s);
 }
 
-/* ---- timers, figures of merit ------------------------------------------------------------------------ */
+/* ---- timers, figures of merit
+ * ------------------------------------------------------------------------ */
 
 static void a_timer_is_the_region_and_its_absence_a_failure(void **state)
 {
 	(void)state;
 	struct timer_part parts[] = { { "pair", 1.5 } };
-	struct timer_result good = { .wall_s = 2, .steps = 100, .excluded_s = NAN, .setup_s = 0.25, .parts = parts,
+	struct timer_result good = { .wall_s = 2,
+				     .steps = 100,
+				     .excluded_s = NAN,
+				     .setup_s = 0.25,
+				     .parts = parts,
 				     .n_parts = 1 };
-	struct timer_result bad = { .rc = -2, .why = "its log has no line \"Loop time\"", .wall_s = NAN, .steps = NAN,
-				    .excluded_s = NAN, .setup_s = NAN };
+	struct timer_result bad = { .rc = -2,
+				    .why = "its log has no line \"Loop time\"",
+				    .wall_s = NAN,
+				    .steps = NAN,
+				    .excluded_s = NAN,
+				    .setup_s = NAN };
 	b.rec.body.measurement.region = "timer:lammps";
 	execution("clean.0")->timer = &good;
 	const struct record_body *r = assembled();
@@ -389,7 +420,8 @@ static void a_timer_is_the_region_and_its_absence_a_failure(void **state)
 	near(0.02, r->roi.step_s);
 	near(0.25, r->roi.setup_s);
 	near(0.75, r->phases.items[0].share);
-	assert_false(known(r->roi.excluded_s) || known(r->context.pre_roi_s) || known(r->roi.entries));
+	assert_false(known(r->roi.excluded_s) || known(r->context.pre_roi_s) ||
+		     known(r->roi.entries));
 	assert_string_equal(why_null("roi.entries"), "not_supported");
 	(void)stop(NULL);
 
@@ -442,12 +474,14 @@ static void no_match_is_null_with_its_reason(void **state)
 	assert_string_equal(why_null("own_timer.value_s"), "not_measured");
 }
 
-/* ---- caveats and nulls --------------------------------------------------------------------------------- */
+/* ---- caveats and nulls
+ * --------------------------------------------------------------------------------- */
 
 static void unstable_samples_are_said(void **state)
 {
 	(void)state;
-	static const char *const n[] = { "clean.0", "clean.1", "clean.2", "clean.3", "clean.4", "clean.5" };
+	static const char *const n[] = { "clean.0", "clean.1", "clean.2",
+					 "clean.3", "clean.4", "clean.5" };
 	for (int i = 0; i < 6; i++)
 		(void)clean(n[i], 500 + 30 * i);
 	const struct record_body *r = assembled();
@@ -583,6 +617,27 @@ static void nothing_of_the_observations_is_kept(void **state)
 	assert_string_equal(r->ranks.items[0].execution, "clean.0");
 }
 
+static void every_failed_allocation_is_an_error(void **state)
+{
+	(void)state;
+	int failures = 0;
+	for (int n = 1; fail_alloc(n); n++) {
+		alloc_left = 0;
+		(void)stop(NULL);
+		(void)start(NULL);
+		(void)clean("clean.0", 500);
+		clean("clean.1", 600)->row.exit_code = 1;
+		struct err err = { "" };
+		alloc_left = n;
+		int rc = assemble(&b.rec, b.seen, b.n, &err);
+		alloc_left = 0;
+		assert_true(rc == 0 || (rc == -ENOMEM && err.text[0]));
+		assert_int_equal(rc != 0, alloc_failed);
+		failures += rc != 0;
+	}
+	assert_true(failures > 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
@@ -610,6 +665,7 @@ int main(void)
 		TEST(every_null_number_has_its_reason),
 		TEST(every_caveat_code_is_in_the_table_once),
 		TEST(nothing_of_the_observations_is_kept),
+		TEST(every_failed_allocation_is_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,8 @@ static void compare(const char *path, const json_t *wanted, const json_t *got)
 	if (json_is_object(wanted) && json_is_object(got)) {
 		const char *key;
 		json_t *value;
-		json_object_foreach((json_t *)wanted, key, value) {
+		json_object_foreach((json_t *)wanted, key, value)
+		{
 			char below[256];
 			(void)snprintf(below, sizeof below, "%s.%s", path, key);
 			if (!json_object_get(got, key))
@@ -90,16 +91,18 @@ static void compare(const char *path, const json_t *wanted, const json_t *got)
 		}
 		return;
 	}
-	bool same = json_is_number(wanted) && json_is_number(got) ?
-			    close_to(json_number_value(wanted), json_number_value(got)) :
-			    json_equal((json_t *)wanted, (json_t *)got);
+	bool same = json_is_number(wanted) && json_is_number(got)
+			    ? close_to(json_number_value(wanted), json_number_value(got))
+			    : json_equal((json_t *)wanted, (json_t *)got);
 	if (!same) {
-		char *a = json_dumps(wanted, JSON_ENCODE_ANY), *b = json_dumps(got, JSON_ENCODE_ANY);
+		char *a = json_dumps(wanted, JSON_ENCODE_ANY),
+		     *b = json_dumps(got, JSON_ENCODE_ANY);
 		fail_msg("%s: %s: wanted %s, got %s", current, path, a ? a : "?", b ? b : "?");
 	}
 }
 
-/* ---- logs ------------------------------------------------------------------------------------- */
+/* ---- logs -------------------------------------------------------------------------------------
+ */
 
 static int parse(struct roi_logs *logs, const json_t *log, struct err *err)
 {
@@ -108,10 +111,11 @@ static int parse(struct roi_logs *logs, const json_t *log, struct err *err)
 
 static json_t *process_json(const struct roi_process *p)
 {
-	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:b,s:I,s:I}", "entries", (json_int_t)p->entries,
-			 "gross_ns", (json_int_t)p->gross_ns, "excluded_ns", (json_int_t)p->excluded_ns,
-			 "excludes", (json_int_t)p->excludes, "wall_ns", (json_int_t)p->wall_ns,
-			 "first_begin_real", ns_or_null(p->first_begin_real), "last_end_real",
+	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:b,s:I,s:I}", "entries",
+			 (json_int_t)p->entries, "gross_ns", (json_int_t)p->gross_ns, "excluded_ns",
+			 (json_int_t)p->excluded_ns, "excludes", (json_int_t)p->excludes, "wall_ns",
+			 (json_int_t)p->wall_ns, "first_begin_real",
+			 ns_or_null(p->first_begin_real), "last_end_real",
 			 ns_or_null(p->last_end_real), "unterminated", p->unterminated, "overflow",
 			 (json_int_t)p->overflow, "unmatched_end", (json_int_t)p->unmatched_end);
 }
@@ -144,8 +148,9 @@ static json_t *header(const json_t *input, const json_t *expected)
 	json_t *argv = log->argv.items ? json_array() : json_null();
 	for (size_t i = 0; i < log->argv.n; i++)
 		json_array_append_new(argv, json_string(log->argv.items[i]));
-	json_t *got = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "pid", text(log->pid), "rank", text(log->rank), "host",
-				text(log->host), "exe", text(log->exe), "cwd", text(log->cwd), "argv", argv);
+	json_t *got = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "pid", text(log->pid), "rank",
+				text(log->rank), "host", text(log->host), "exe", text(log->exe),
+				"cwd", text(log->cwd), "argv", argv);
 	roilogs_done(&logs);
 	return got;
 }
@@ -164,16 +169,19 @@ static json_t *job_roi(const json_t *input, const json_t *expected)
 	roilogs_done(&logs);
 	if (rc)
 		return json_null();
-	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:b,s:I,s:I,s:I}", "processes", (json_int_t)job.processes,
-			 "unfinished", (json_int_t)job.unfinished, "entries", (json_int_t)job.entries, "wall_ns",
-			 (json_int_t)job.wall_ns, "excluded_ns", (json_int_t)job.excluded_ns, "imbalance_ns",
-			 (json_int_t)job.imbalance_ns, "first_begin_real", ns_or_null(job.first_begin_real),
-			 "last_end_real", ns_or_null(job.last_end_real), "unterminated", job.unterminated, "overflow",
-			 (json_int_t)job.overflow, "unmatched_end", (json_int_t)job.unmatched_end, "excludes",
-			 (json_int_t)job.excludes);
+	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:b,s:I,s:I,s:I}", "processes",
+			 (json_int_t)job.processes, "unfinished", (json_int_t)job.unfinished,
+			 "entries", (json_int_t)job.entries, "wall_ns", (json_int_t)job.wall_ns,
+			 "excluded_ns", (json_int_t)job.excluded_ns, "imbalance_ns",
+			 (json_int_t)job.imbalance_ns, "first_begin_real",
+			 ns_or_null(job.first_begin_real), "last_end_real",
+			 ns_or_null(job.last_end_real), "unterminated", job.unterminated,
+			 "overflow", (json_int_t)job.overflow, "unmatched_end",
+			 (json_int_t)job.unmatched_end, "excludes", (json_int_t)job.excludes);
 }
 
-/* ---- records ------------------------------------------------------------------------------------ */
+/* ---- records ------------------------------------------------------------------------------------
+ */
 
 static json_t *ns_of(double s)
 {
@@ -184,8 +192,9 @@ static json_t *ns_of(double s)
  * theirs to expect. */
 static bool about_marks(const char *code)
 {
-	static const char *const codes[] = { "roi_unterminated", "roi_overflow", "roi_unmatched_end",
-					     "roi_entries_differ_between_runs", "multi_process_roi" };
+	static const char *const codes[] = { "roi_unterminated", "roi_overflow",
+					     "roi_unmatched_end", "roi_entries_differ_between_runs",
+					     "multi_process_roi" };
 	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
 		if (strcmp(codes[i], code) == 0)
 			return true;
@@ -200,16 +209,19 @@ static json_t *record_json(const struct record_body *b)
 	for (size_t i = 0; i < b->caveats.n; i++) {
 		if (about_marks(b->caveats.items[i].code))
 			json_array_append_new(caveats, json_string(b->caveats.items[i].code));
-		json_array_append_new(all, json_pack("[s,s]", b->caveats.items[i].code, b->caveats.items[i].text));
+		json_array_append_new(all, json_pack("[s,s]", b->caveats.items[i].code,
+						     b->caveats.items[i].text));
 	}
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "status",
-			 text(b->status), "runs_ns", runs, "wall_ns", ns_of(b->roi.wall_s), "min_ns",
-			 ns_of(b->roi.min_s), "max_ns", ns_of(b->roi.max_s), "stddev_ns", ns_of(b->roi.stddev_s),
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}",
+			 "status", text(b->status), "runs_ns", runs, "wall_ns",
+			 ns_of(b->roi.wall_s), "min_ns", ns_of(b->roi.min_s), "max_ns",
+			 ns_of(b->roi.max_s), "stddev_ns", ns_of(b->roi.stddev_s),
 			 "process_wall_ns", ns_of(b->context.process_wall_s), "pre_roi_ns",
-			 ns_of(b->context.pre_roi_s), "post_roi_ns", ns_of(b->context.post_roi_s), "entries",
-			 num(b->roi.entries), "processes", num(b->roi.processes), "imbalance_ns",
-			 ns_of(b->roi.imbalance_s), "excluded_ns", ns_of(b->roi.excluded_s), "caveats", caveats,
-			 "all_caveats", all, "unfinished", num(b->roi.unfinished));
+			 ns_of(b->context.pre_roi_s), "post_roi_ns", ns_of(b->context.post_roi_s),
+			 "entries", num(b->roi.entries), "processes", num(b->roi.processes),
+			 "imbalance_ns", ns_of(b->roi.imbalance_s), "excluded_ns",
+			 ns_of(b->roi.excluded_s), "caveats", caveats, "all_caveats", all,
+			 "unfinished", num(b->roi.unfinished));
 }
 
 struct execution_input {
@@ -257,7 +269,8 @@ static json_t *record(const json_t *input, const json_t *expected)
 	return got;
 }
 
-/* ---- samples ------------------------------------------------------------------------------------ */
+/* ---- samples ------------------------------------------------------------------------------------
+ */
 
 static json_t *stats(const json_t *input, const json_t *expected)
 {
@@ -267,12 +280,14 @@ static json_t *stats(const json_t *input, const json_t *expected)
 	for (size_t i = 0; i < json_array_size(input); i++)
 		samples[i] = json_number_value(json_array_get(input, i));
 	assert_int_equal(stats_of(samples, json_array_size(input), &s), 0);
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "median", num(s.median), "min", num(s.min), "max",
-			 num(s.max), "stddev", num(s.stddev), "stable", yes_no(s.stable), "rule", text(s.rule),
-			 "spread", num(s.spread), "iqr", num(s.iqr), "two_levels", yes_no(s.two_levels));
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "median", num(s.median), "min",
+			 num(s.min), "max", num(s.max), "stddev", num(s.stddev), "stable",
+			 yes_no(s.stable), "rule", text(s.rule), "spread", num(s.spread), "iqr",
+			 num(s.iqr), "two_levels", yes_no(s.two_levels));
 }
 
-/* ---- traces ------------------------------------------------------------------------------------- */
+/* ---- traces -------------------------------------------------------------------------------------
+ */
 
 struct trace_input {
 	struct trace_mark marks[64];
@@ -314,7 +329,8 @@ static void read_ops(struct trace_input *in, const json_t *list, bool devices)
 			.name = name_index(in->names, &n_names, text_at(op, 3)),
 			.process = (uint32_t)at(op, 4),
 			.bytes = (double)at(op, 5),
-			.device = devices ? name_index(in->devices, &t->n_devices, text_at(op, 6)) : 0,
+			.device = devices ? name_index(in->devices, &t->n_devices, text_at(op, 6))
+					  : 0,
 		};
 	}
 	t->ops = in->ops;
@@ -325,7 +341,8 @@ static void read_ops(struct trace_input *in, const json_t *list, bool devices)
 
 static void read_trace(struct trace_input *in, const json_t *input)
 {
-	const json_t *caps = json_object_get(input, "caps"), *marks = json_object_get(input, "markers");
+	const json_t *caps = json_object_get(input, "caps"),
+		     *marks = json_object_get(input, "markers");
 	const json_t *calls = json_object_get(input, "calls");
 	const json_t *with_device = json_object_get(input, "intervals_with_device");
 	struct trace *t = &in->trace;
@@ -336,14 +353,16 @@ static void read_trace(struct trace_input *in, const json_t *input)
 		t->observes = 1u << COMPUTE;
 	for (size_t i = 0; i < json_array_size(marks); i++) {
 		const json_t *m = json_array_get(marks, i);
-		in->marks[i] = (struct trace_mark){ .process = (uint32_t)at(m, 0),
-						    .exclude = strcmp(text_at(m, 1), "exclude") == 0,
-						    .begin_ns = at(m, 2),
-						    .end_ns = at(m, 3) };
+		in->marks[i] =
+			(struct trace_mark){ .process = (uint32_t)at(m, 0),
+					     .exclude = strcmp(text_at(m, 1), "exclude") == 0,
+					     .begin_ns = at(m, 2),
+					     .end_ns = at(m, 3) };
 	}
 	t->marks = in->marks;
 	t->n_marks = json_array_size(marks);
-	read_ops(in, with_device ? with_device : json_object_get(input, "intervals"), with_device != NULL);
+	read_ops(in, with_device ? with_device : json_object_get(input, "intervals"),
+		 with_device != NULL);
 	for (size_t i = 0; i < json_array_size(calls); i++) {
 		const json_t *c = json_array_get(calls, i);
 		in->calls[i] = (struct trace_call){ .process = (uint32_t)at(c, 0),
@@ -364,9 +383,11 @@ static json_t *sums_json(const struct clip_sums *s)
 		json_object_set_new(ops, category_name(c), num(s->ops[c]));
 		json_object_set_new(bytes, category_name(c), num(s->bytes[c]));
 	}
-	return json_pack("{s:I,s:I,s:I,s:I,s:o,s:o,s:o}", "busy_ns", (json_int_t)s->busy_ns, "processes",
-			 (json_int_t)s->processes, "op_sum_ns", (json_int_t)s->op_sum_ns, "overlap_ns",
-			 (json_int_t)(s->op_sum_ns - s->busy_ns), "time_ns", time, "ops", ops, "bytes", bytes);
+	return json_pack("{s:I,s:I,s:I,s:I,s:o,s:o,s:o}", "busy_ns", (json_int_t)s->busy_ns,
+			 "processes", (json_int_t)s->processes, "op_sum_ns",
+			 (json_int_t)s->op_sum_ns, "overlap_ns",
+			 (json_int_t)(s->op_sum_ns - s->busy_ns), "time_ns", time, "ops", ops,
+			 "bytes", bytes);
 }
 
 static json_t *clip_json(const struct clip *c, const struct trace *t)
@@ -374,28 +395,32 @@ static json_t *clip_json(const struct clip *c, const struct trace *t)
 	json_t *ops = json_array(), *devices = json_object();
 	for (size_t i = 0; i < c->n_ops; i++) {
 		const struct clip_op *op = &c->ops[i];
-		json_array_append_new(ops, json_pack("{s:s,s:s,s:I,s:I,s:I,s:I,s:f}", "key", op->name, "category",
-						     category_name(op->category), "count", (json_int_t)op->count,
-						     "total_ns", (json_int_t)op->total_ns, "min_ns",
-						     (json_int_t)op->min_ns, "max_ns", (json_int_t)op->max_ns, "share",
-						     op->share));
+		json_array_append_new(
+			ops, json_pack("{s:s,s:s,s:I,s:I,s:I,s:I,s:f}", "key", op->name, "category",
+				       category_name(op->category), "count", (json_int_t)op->count,
+				       "total_ns", (json_int_t)op->total_ns, "min_ns",
+				       (json_int_t)op->min_ns, "max_ns", (json_int_t)op->max_ns,
+				       "share", op->share));
 	}
 	for (size_t i = 0; i < c->n_devices; i++)
 		json_object_set_new(devices, t->devices[c->devices[i].device],
 				    json_integer((json_int_t)c->devices[i].busy_ns));
-	json_t *roi = json_pack("{s:b,s:I,s:I,s:o,s:o}", "found", c->found, "processes", (json_int_t)c->processes,
-				"entries", (json_int_t)c->entries, "wall_ns",
-				c->found ? json_integer((json_int_t)c->wall_ns) : json_null(), "excluded_ns",
-				c->found ? json_integer((json_int_t)c->excluded_ns) : json_null());
-	json_t *calls = json_pack("{s:I,s:I,s:I,s:I}", "calls", (json_int_t)c->calls_roi.calls, "time_ns",
-				  (json_int_t)c->calls_roi.time_ns, "sync_calls", (json_int_t)c->calls_roi.sync_calls,
-				  "sync_ns", (json_int_t)c->calls_roi.sync_ns);
+	json_t *roi = json_pack(
+		"{s:b,s:I,s:I,s:o,s:o}", "found", c->found, "processes", (json_int_t)c->processes,
+		"entries", (json_int_t)c->entries, "wall_ns",
+		c->found ? json_integer((json_int_t)c->wall_ns) : json_null(), "excluded_ns",
+		c->found ? json_integer((json_int_t)c->excluded_ns) : json_null());
+	json_t *calls = json_pack("{s:I,s:I,s:I,s:I}", "calls", (json_int_t)c->calls_roi.calls,
+				  "time_ns", (json_int_t)c->calls_roi.time_ns, "sync_calls",
+				  (json_int_t)c->calls_roi.sync_calls, "sync_ns",
+				  (json_int_t)c->calls_roi.sync_ns);
 	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I}", "profiled_roi", roi, "device",
 			 c->found && c->observed ? sums_json(&c->roi) : json_null(), "whole",
 			 c->observed ? sums_json(&c->whole) : json_null(), "ops", ops, "calls",
-			 c->has_calls ? calls : (json_decref(calls), json_null()), "per_device_busy_ns", devices,
-			 "busy_frac_mean", num(c->busy_frac_mean), "device_idle_ns", num(c->idle_ns),
-			 "processes_with_device_work", (json_int_t)c->processes_with_device_work);
+			 c->has_calls ? calls : (json_decref(calls), json_null()),
+			 "per_device_busy_ns", devices, "busy_frac_mean", num(c->busy_frac_mean),
+			 "device_idle_ns", num(c->idle_ns), "processes_with_device_work",
+			 (json_int_t)c->processes_with_device_work);
 }
 
 static json_t *trace(const json_t *input, const json_t *expected)
@@ -422,18 +447,19 @@ static json_t *derived(const json_t *input, const json_t *expected)
 	struct derived d;
 	json_t *caveats = json_array();
 	(void)expected;
-	derive(get(input, "roi_wall_s"), get(input, "busy_s"), get(input, "processes"), get(input, "profiled_wall_s"),
-	       &d);
+	derive(get(input, "roi_wall_s"), get(input, "busy_s"), get(input, "processes"),
+	       get(input, "profiled_wall_s"), &d);
 	if (d.busy_exceeds)
 		json_array_append_new(caveats, json_string("busy_exceeds_clean_roi"));
 	if (d.inflated)
 		json_array_append_new(caveats, json_string("profiler_inflation"));
 	if (d.deflated)
 		json_array_append_new(caveats, json_string("profiler_deflation"));
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "host_gap_s", num(d.host_gap_s), "host_gap_frac",
-			 num(d.host_gap_frac), "busy_frac_of_roi", num(d.busy_frac_of_roi),
-			 "busy_frac_of_profiled_roi", num(d.busy_frac_of_profiled_roi), "inflation", num(d.inflation),
-			 "caveats", caveats);
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "host_gap_s", num(d.host_gap_s),
+			 "host_gap_frac", num(d.host_gap_frac), "busy_frac_of_roi",
+			 num(d.busy_frac_of_roi), "busy_frac_of_profiled_roi",
+			 num(d.busy_frac_of_profiled_roi), "inflation", num(d.inflation), "caveats",
+			 caveats);
 }
 
 static json_t *sync_names(const json_t *input, const json_t *expected)
@@ -441,7 +467,8 @@ static json_t *sync_names(const json_t *input, const json_t *expected)
 	json_t *got = json_object();
 	(void)expected;
 	for (size_t i = 0; i < json_array_size(input); i++)
-		json_object_set_new(got, text_at(input, i), json_boolean(sync_api(text_at(input, i))));
+		json_object_set_new(got, text_at(input, i),
+				    json_boolean(sync_api(text_at(input, i))));
 	return got;
 }
 
@@ -452,20 +479,24 @@ static json_t *copy_kinds(const json_t *input, const json_t *expected)
 	for (size_t i = 0; i < json_array_size(input); i++) {
 		char kind[32];
 		(void)snprintf(kind, sizeof kind, "%lld", (long long)at(input, i));
-		json_object_set_new(got, kind, json_string(category_name(copy_kind_category((unsigned)at(input, i)))));
+		json_object_set_new(
+			got, kind,
+			json_string(category_name(copy_kind_category((unsigned)at(input, i)))));
 	}
 	return got;
 }
 
-/* ---- all of them ---------------------------------------------------------------------------------- */
+/* ---- all of them
+ * ---------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *kind;
 	json_t *(*run)(const json_t *input, const json_t *expected);
 } kinds[] = {
-	{ "proc_roi", proc_roi }, { "header", header },	   { "job_roi", job_roi },   { "record", record },
-	{ "stats", stats },	  { "stability", stats },  { "trace", trace },	     { "derived", derived },
-	{ "sync_api", sync_names }, { "copy_kind", copy_kinds },
+	{ "proc_roi", proc_roi },    { "header", header },   { "job_roi", job_roi },
+	{ "record", record },        { "stats", stats },     { "stability", stats },
+	{ "trace", trace },          { "derived", derived }, { "sync_api", sync_names },
+	{ "copy_kind", copy_kinds },
 };
 
 /* Where a "wanted" answer says more, or the opposite, than the published tool's example. */
@@ -522,7 +553,8 @@ static void the_examples_beside_the_repository_hold(void **state)
 	if (!f)
 		f = fopen("../../shared/data/roi-cases/cases.json", "r");
 	if (!f) {
-		print_message("no worked examples beside this repository: ../shared is not there\n");
+		print_message(
+			"no worked examples beside this repository: ../shared is not there\n");
 		skip();
 	}
 	(void)fclose(f);
@@ -532,7 +564,8 @@ static void the_examples_beside_the_repository_hold(void **state)
 	assert_true(run_file(f ? path : "../../shared/data/roi-cases/cases.json") >= 50);
 }
 
-/* ---- wanted ---------------------------------------------------------------------------------------- */
+/* ---- wanted
+ * ---------------------------------------------------------------------------------------- */
 
 static json_t *wanted_file;
 
@@ -541,7 +574,8 @@ static const json_t *wanted(const char *name, const char *key)
 	const json_t *list = json_object_get(wanted_file, "wanted");
 	current = name;
 	for (size_t i = 0; i < json_array_size(list); i++)
-		if (strcmp(json_string_value(json_object_get(json_array_get(list, i), "name")), name) == 0)
+		if (strcmp(json_string_value(json_object_get(json_array_get(list, i), "name")),
+			   name) == 0)
 			return json_object_get(json_array_get(list, i), key);
 	fail_msg("there is no wanted example %s", name);
 	return NULL;
@@ -595,7 +629,8 @@ static void interleaved_writers_are_an_error(void **state)
 	(void)state;
 	struct roi_logs logs = { 0 };
 	struct err err = { "" };
-	assert_int_equal(parse(&logs, wanted("log-two-processes-interleaved", "input"), &err), -EINVAL);
+	assert_int_equal(parse(&logs, wanted("log-two-processes-interleaved", "input"), &err),
+			 -EINVAL);
 	assert_non_null(strstr(err.text, "two processes"));
 	assert_int_equal(logs.n, 0);
 	roilogs_done(&logs);
@@ -605,7 +640,8 @@ static void one_sample_has_no_spread(void **state)
 {
 	(void)state;
 	struct stats s;
-	double one = json_number_value(json_array_get(json_object_get(wanted("clean-run-single-spread", "input"), "runs_s"), 0));
+	double one = json_number_value(json_array_get(
+		json_object_get(wanted("clean-run-single-spread", "input"), "runs_s"), 0));
 	assert_int_equal(stats_of(&one, 1, &s), 0);
 	assert_true(s.median == 1.0);
 	assert_false(known(s.stddev) || known(s.spread) || known(s.cv) || known(s.ci_coverage));

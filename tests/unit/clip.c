@@ -1,4 +1,5 @@
 /* Device traces clipped to the region; what the worked examples (cases.c) do not try. */
+/* wrap: malloc calloc realloc */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include "core/category.h"
 #include "core/clip.h"
 #include "lib/num.h"
+#include "tests/unit/fail_alloc.h"
 
 #define ALL ((1u << CATEGORIES) - 1)
 
@@ -36,7 +38,8 @@ static struct clip clip(const struct trace *t)
 	return c;
 }
 
-/* ---- against a model that looks at every nanosecond -------------------------------------------------- */
+/* ---- against a model that looks at every nanosecond
+ * -------------------------------------------------- */
 
 enum { SPAN = 300, PROCESSES = 3, DEVICES = 3, MARKS = 24, OPS = 40 };
 
@@ -65,11 +68,13 @@ static void run_model(struct model *m, const struct trace *t)
 	memset(m, 0, sizeof *m);
 	for (size_t i = 0; i < t->n_marks; i++)
 		if (!t->marks[i].exclude)
-			mark_range(m->roi[t->marks[i].process], t->marks[i].begin_ns, t->marks[i].end_ns, true);
+			mark_range(m->roi[t->marks[i].process], t->marks[i].begin_ns,
+				   t->marks[i].end_ns, true);
 	memcpy(m->window, m->roi, sizeof m->window);
 	for (size_t i = 0; i < t->n_marks; i++)
 		if (t->marks[i].exclude)
-			mark_range(m->window[t->marks[i].process], t->marks[i].begin_ns, t->marks[i].end_ns, false);
+			mark_range(m->window[t->marks[i].process], t->marks[i].begin_ns,
+				   t->marks[i].end_ns, false);
 	for (size_t i = 0; i < t->n_ops; i++) {
 		const struct trace_op *op = &t->ops[i];
 		bool touches = false;
@@ -133,18 +138,28 @@ static void random_traces_agree_with_a_model_of_every_nanosecond(void **state)
 	for (uint32_t round = 1; round < 400; round++) {
 		struct trace_mark marks[MARKS];
 		struct trace_op ops[OPS];
-		struct trace t = { .marks = marks, .n_marks = dice(MARKS), .ops = ops, .n_ops = dice(OPS), .names = names,
-				   .devices = devices, .n_devices = DEVICES, .observes = ALL, .dropped_ops = NAN };
+		struct trace t = { .marks = marks,
+				   .n_marks = dice(MARKS),
+				   .ops = ops,
+				   .n_ops = dice(OPS),
+				   .names = names,
+				   .devices = devices,
+				   .n_devices = DEVICES,
+				   .observes = ALL,
+				   .dropped_ops = NAN };
 		struct model m;
 		seed = round;
 		for (size_t i = 0; i < t.n_marks; i++) {
 			int64_t at = dice(SPAN - 60);
-			marks[i] = (struct trace_mark){ at, at + dice(60), dice(PROCESSES), dice(3) == 0 };
+			marks[i] = (struct trace_mark){ at, at + dice(60), dice(PROCESSES),
+							dice(3) == 0 };
 		}
 		for (size_t i = 0; i < t.n_ops; i++) {
 			int64_t at = dice(SPAN - 40);
-			ops[i] = (struct trace_op){ at, at + dice(40), 8, dice(PROCESSES), dice(DEVICES), dice(3),
-						    dice(CATEGORIES) };
+			ops[i] = (struct trace_op){
+				at,      at + dice(40),   8, dice(PROCESSES), dice(DEVICES),
+				dice(3), dice(CATEGORIES)
+			};
 		}
 		run_model(&m, &t);
 		struct clip c = clip(&t);
@@ -153,14 +168,19 @@ static void random_traces_agree_with_a_model_of_every_nanosecond(void **state)
 	}
 }
 
-/* ---- single rules --------------------------------------------------------------------------------------- */
+/* ---- single rules
+ * --------------------------------------------------------------------------------------- */
 
 static void an_operation_over_two_entries_counts_once(void **state)
 {
 	(void)state;
 	const struct trace_mark marks[] = { { 100, 200, 1, false }, { 300, 400, 1, false } };
 	const struct trace_op ops[] = { { 190, 310, 120, 1, 0, 2, FILL } };
-	struct clip c = clip(&(struct trace){ .marks = marks, .n_marks = 2, .ops = ops, .n_ops = 1, .names = names,
+	struct clip c = clip(&(struct trace){ .marks = marks,
+					      .n_marks = 2,
+					      .ops = ops,
+					      .n_ops = 1,
+					      .names = names,
 					      .observes = 1u << FILL });
 	assert_true(c.roi.ops[FILL] == 1);
 	assert_true(c.roi.time_ns[FILL] == 20);
@@ -176,13 +196,20 @@ static void bytes_round_once_to_even(void **state)
 	(void)state;
 	const struct trace_mark marks[] = { { 0, 10, 1, false } };
 	/* Half of each lies inside. Rounding each by itself would make 1.5 + 1 a 3. */
-	const struct trace_op ops[] = { { 5, 15, 3, 1, 0, 1, COPY_D2H }, { 5, 15, 2, 1, 0, 1, COPY_D2H },
-					{ 5, 15, 5, 1, 0, 1, COPY_H2D }, { 5, 15, NAN, 1, 0, 1, COPY_D2D } };
-	struct clip c = clip(&(struct trace){ .marks = marks, .n_marks = 1, .ops = ops, .n_ops = 4, .names = names,
+	const struct trace_op ops[] = { { 5, 15, 3, 1, 0, 1, COPY_D2H },
+					{ 5, 15, 2, 1, 0, 1, COPY_D2H },
+					{ 5, 15, 5, 1, 0, 1, COPY_H2D },
+					{ 5, 15, NAN, 1, 0, 1, COPY_D2D } };
+	struct clip c = clip(&(struct trace){ .marks = marks,
+					      .n_marks = 1,
+					      .ops = ops,
+					      .n_ops = 4,
+					      .names = names,
 					      .observes = ALL });
 	assert_true(c.roi.bytes[COPY_D2H] == 2); /* 1.5 + 1 = 2.5 */
 	assert_true(c.roi.bytes[COPY_H2D] == 2); /* 2.5 */
-	assert_false(known(c.roi.bytes[COPY_D2D])); /* one size is not known, so neither is the sum */
+	assert_false(
+		known(c.roi.bytes[COPY_D2D])); /* one size is not known, so neither is the sum */
 	assert_true(c.roi.ops[COPY_D2D] == 1);
 }
 
@@ -190,9 +217,16 @@ static void a_device_used_outside_the_region_only_was_idle_in_it(void **state)
 {
 	(void)state;
 	const struct trace_mark marks[] = { { 0, 100, 1, false } };
-	const struct trace_op ops[] = { { 0, 50, NAN, 1, 0, 0, COMPUTE }, { 200, 250, NAN, 1, 2, 0, COMPUTE } };
-	struct clip c = clip(&(struct trace){ .marks = marks, .n_marks = 1, .ops = ops, .n_ops = 2, .names = names,
-					      .devices = devices, .n_devices = 3, .observes = 1u << COMPUTE });
+	const struct trace_op ops[] = { { 0, 50, NAN, 1, 0, 0, COMPUTE },
+					{ 200, 250, NAN, 1, 2, 0, COMPUTE } };
+	struct clip c = clip(&(struct trace){ .marks = marks,
+					      .n_marks = 1,
+					      .ops = ops,
+					      .n_ops = 2,
+					      .names = names,
+					      .devices = devices,
+					      .n_devices = 3,
+					      .observes = 1u << COMPUTE });
 	assert_int_equal(c.n_devices, 2); /* gpu1 was never used */
 	assert_int_equal(c.devices[1].device, 2);
 	assert_int_equal(c.devices[1].busy_ns, 0);
@@ -222,7 +256,12 @@ static void what_is_not_in_the_tables_is_refused(void **state)
 	struct clip c;
 	struct err err = { "" };
 	const struct trace_op ops[] = { { 0, 10, NAN, 1, 5, 0, COMPUTE } };
-	struct trace t = { .ops = ops, .n_ops = 1, .names = names, .devices = devices, .n_devices = 3, .observes = ALL };
+	struct trace t = { .ops = ops,
+			   .n_ops = 1,
+			   .names = names,
+			   .devices = devices,
+			   .n_devices = 3,
+			   .observes = ALL };
 	assert_int_equal(clip_trace(&arena, &t, &c, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "device 5"));
 }
@@ -231,9 +270,14 @@ static void an_empty_call_at_the_end_of_a_window_is_inside(void **state)
 {
 	(void)state;
 	const struct trace_mark marks[] = { { 0, 100, 1, false }, { 200, 300, 1, false } };
-	const struct trace_call calls[] = { { 100, 100, 1, false }, { 0, 100, 1, true }, { 100, 200, 1, false },
-					    { 200, 201, 1, false }, { 50, 250, 1, true },  { 0, 1, 2, false } };
-	struct clip c = clip(&(struct trace){ .marks = marks, .n_marks = 2, .names = names, .calls = calls, .n_calls = 6,
+	const struct trace_call calls[] = { { 100, 100, 1, false }, { 0, 100, 1, true },
+					    { 100, 200, 1, false }, { 200, 201, 1, false },
+					    { 50, 250, 1, true },   { 0, 1, 2, false } };
+	struct clip c = clip(&(struct trace){ .marks = marks,
+					      .n_marks = 2,
+					      .names = names,
+					      .calls = calls,
+					      .n_calls = 6,
 					      .observes = ALL });
 	assert_int_equal(c.calls_roi.calls, 3);
 	assert_int_equal(c.calls_roi.sync_calls, 1);
@@ -245,18 +289,29 @@ static void a_record_gets_the_blocks_and_their_caveats(void **state)
 {
 	(void)state;
 	const struct trace_mark marks[] = { { 0, 2000000000, 1, false } };
-	const struct trace_op ops[] = { { 0, 1900000000, NAN, 1, 1, 0, COMPUTE }, { 10, 10, NAN, 1, 1, 0, COMPUTE } };
+	const struct trace_op ops[] = { { 0, 1900000000, NAN, 1, 1, 0, COMPUTE },
+					{ 10, 10, NAN, 1, 1, 0, COMPUTE } };
 	const struct trace_call calls[] = { { 5, 1000, 1, true } };
-	struct trace t = { .marks = marks, .n_marks = 1, .ops = ops, .n_ops = 2, .names = names, .devices = devices,
-			   .n_devices = 3, .calls = calls, .n_calls = 1, .runtime = "cuda",
-			   .observes = 1u << COMPUTE, .dropped_ops = 7 };
+	struct trace t = { .marks = marks,
+			   .n_marks = 1,
+			   .ops = ops,
+			   .n_ops = 2,
+			   .names = names,
+			   .devices = devices,
+			   .n_devices = 3,
+			   .calls = calls,
+			   .n_calls = 1,
+			   .runtime = "cuda",
+			   .observes = 1u << COMPUTE,
+			   .dropped_ops = 7 };
 	struct clip c = clip(&t);
 	struct record rec;
 	record_init(&rec);
 	rec.body.roi.wall_s = 1.5;
 	assert_int_equal(clip_put(&rec, &t, &c), 0);
 	const struct record_body *b = &rec.body;
-	assert_true(b->device.busy_s == 1.9 && b->device.compute_s == 1.9 && b->device.compute_ops == 1);
+	assert_true(b->device.busy_s == 1.9 && b->device.compute_s == 1.9 &&
+		    b->device.compute_ops == 1);
 	assert_false(known(b->device.copy_h2d_s) || known(b->device.compute_bytes));
 	assert_true(b->device.busy_frac_of_profiled_roi == 0.95);
 	assert_true(fabs(b->device.busy_frac_of_roi - 1.9 / 1.5) < 1e-12);
@@ -268,8 +323,8 @@ static void a_record_gets_the_blocks_and_their_caveats(void **state)
 	assert_true(b->runtime_api.sync_calls == 1);
 	assert_true(b->context.whole_process.compute_ops == 1);
 	assert_string_equal(b->ops_scope, "roi");
-	static const char *const codes[] = { "busy_exceeds_clean_roi", "profiler_inflation", "untimed_operations",
-					     "dropped_operations" };
+	static const char *const codes[] = { "busy_exceeds_clean_roi", "profiler_inflation",
+					     "untimed_operations", "dropped_operations" };
 	assert_int_equal(b->caveats.n, 4);
 	for (size_t i = 0; i < 4; i++)
 		assert_string_equal(b->caveats.items[i].code, codes[i]);
@@ -291,10 +346,37 @@ static void ratios_at_their_limit_are_not_over_it(void **state)
 	derive(1, 0.5, 1, 1.21, &d);
 	assert_true(d.inflated);
 	derive(NAN, 0.5, 1, 1.21, &d);
-	assert_false(d.inflated || d.deflated || d.busy_exceeds || known(d.host_gap_s) || known(d.inflation));
+	assert_false(d.inflated || d.deflated || d.busy_exceeds || known(d.host_gap_s) ||
+		     known(d.inflation));
 	assert_true(d.busy_frac_of_profiled_roi > 0.4);
 	derive(1, 0.5, 0, 1, &d);
 	assert_false(known(d.host_gap_s));
+}
+
+static void every_failed_allocation_is_an_error(void **state)
+{
+	(void)state;
+	const struct trace_mark marks[] = { { 0, 100, 1, false }, { 40, 50, 1, true } };
+	const struct trace_op ops[] = { { 0, 60, 8, 1, 0, 1, COPY_H2D } };
+	struct trace t = { .marks = marks,
+			   .n_marks = 2,
+			   .ops = ops,
+			   .n_ops = 1,
+			   .names = names,
+			   .devices = devices,
+			   .n_devices = 3,
+			   .observes = ALL,
+			   .dropped_ops = NAN };
+	int failures = 0;
+	for (int n = 1; fail_alloc(n); n++) {
+		struct clip c;
+		int rc = clip_trace(&arena, &t, &c, NULL);
+		alloc_left = 0;
+		assert_int_equal(rc, alloc_failed ? -ENOMEM : 0);
+		failures += rc != 0;
+		arena_free(&arena);
+	}
+	assert_true(failures > 5);
 }
 
 static void names_of_categories_and_calls(void **state)
@@ -313,15 +395,18 @@ static void names_of_categories_and_calls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(random_traces_agree_with_a_model_of_every_nanosecond, drop),
+		cmocka_unit_test_teardown(random_traces_agree_with_a_model_of_every_nanosecond,
+					  drop),
 		cmocka_unit_test_teardown(an_operation_over_two_entries_counts_once, drop),
 		cmocka_unit_test_teardown(bytes_round_once_to_even, drop),
-		cmocka_unit_test_teardown(a_device_used_outside_the_region_only_was_idle_in_it, drop),
+		cmocka_unit_test_teardown(a_device_used_outside_the_region_only_was_idle_in_it,
+					  drop),
 		cmocka_unit_test_teardown(without_capabilities_nothing_is_said, drop),
 		cmocka_unit_test_teardown(what_is_not_in_the_tables_is_refused, drop),
 		cmocka_unit_test_teardown(an_empty_call_at_the_end_of_a_window_is_inside, drop),
 		cmocka_unit_test_teardown(a_record_gets_the_blocks_and_their_caveats, drop),
 		cmocka_unit_test(ratios_at_their_limit_are_not_over_it),
+		cmocka_unit_test_teardown(every_failed_allocation_is_an_error, drop),
 		cmocka_unit_test(names_of_categories_and_calls),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

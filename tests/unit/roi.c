@@ -14,8 +14,11 @@
 
 static struct roi_log empty(void)
 {
-	return (struct roi_log){ .first_begin_ns = ROI_UNKNOWN, .last_end_ns = ROI_UNKNOWN,
-				 .first_begin_real = ROI_UNKNOWN, .last_end_real = ROI_UNKNOWN, .threads = 1 };
+	return (struct roi_log){ .first_begin_ns = ROI_UNKNOWN,
+				 .last_end_ns = ROI_UNKNOWN,
+				 .first_begin_real = ROI_UNKNOWN,
+				 .last_end_real = ROI_UNKNOWN,
+				 .threads = 1 };
 }
 
 static void one_thread_adds_up_its_entries(void **state)
@@ -72,7 +75,8 @@ static void folded_entries_count_like_kept_ones(void **state)
 	assert_int_equal(p.wall_ns, 600);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------ */
+/* ---- threads ------------------------------------------------------------------------------------
+ */
 
 enum { SPAN = 400, THREADS = 3, MOST = 64 };
 
@@ -109,11 +113,14 @@ static void make_sample(struct sample *s)
 	for (uint32_t t = 0; t < THREADS; t++)
 		for (int64_t at = dice(60); at < SPAN - 60;) {
 			struct roi_entry *e = &s->entries[s->log.n_entries++];
-			*e = (struct roi_entry){ .begin_ns = at, .end_ns = at + 1 + dice(50), .thread = t };
+			*e = (struct roi_entry){ .begin_ns = at,
+						 .end_ns = at + 1 + dice(50),
+						 .thread = t };
 			for (int64_t x = at + dice(10); x < e->end_ns - 2 && dice(2); x += 5) {
 				int64_t end = x + 1 + dice(4);
 				end = end < e->end_ns ? end : e->end_ns;
-				s->excludes[s->log.n_excludes++] = (struct roi_exclude){ x, end, t };
+				s->excludes[s->log.n_excludes++] =
+					(struct roi_exclude){ x, end, t };
 				e->excluded_ns += (uint64_t)(end - x);
 				e->excludes++;
 			}
@@ -167,7 +174,9 @@ static void threads_are_the_union_of_their_entries_less_that_of_their_excludes(v
 static void an_exclude_of_one_thread_counts_inside_the_entry_of_another(void **state)
 {
 	(void)state;
-	struct roi_entry entries[] = { { 10, 20, 4, 1, 1 }, { 0, 100, 0, 0, 0 }, { 100, 110, 0, 0, 1 } };
+	struct roi_entry entries[] = { { 10, 20, 4, 1, 1 },
+				       { 0, 100, 0, 0, 0 },
+				       { 100, 110, 0, 0, 1 } };
 	struct roi_exclude excludes[] = { { 12, 16, 1 }, { 105, 120, 0 } };
 	struct roi_log log = empty();
 	struct roi_process p;
@@ -200,19 +209,25 @@ static void excludes_that_were_not_kept_make_it_a_lower_bound(void **state)
 	assert_true(p.approximate);
 }
 
-/* ---- jobs --------------------------------------------------------------------------------------- */
+/* ---- jobs ---------------------------------------------------------------------------------------
+ */
 
 static struct roi_process process(uint64_t entries, uint64_t finished, uint64_t wall)
 {
-	return (struct roi_process){ .entries = entries, .finished = finished, .wall_ns = wall, .gross_ns = wall,
-				     .unterminated = finished < entries, .first_begin_real = entries ? 10 : ROI_UNKNOWN,
+	return (struct roi_process){ .entries = entries,
+				     .finished = finished,
+				     .wall_ns = wall,
+				     .gross_ns = wall,
+				     .unterminated = finished < entries,
+				     .first_begin_real = entries ? 10 : ROI_UNKNOWN,
 				     .last_end_real = finished ? 20 : ROI_UNKNOWN };
 }
 
 static void processes_outside_the_region_do_not_count(void **state)
 {
 	(void)state;
-	struct roi_process p[] = { process(0, 0, 0), process(1, 1, 50), process(0, 0, 0), process(1, 1, 40) };
+	struct roi_process p[] = { process(0, 0, 0), process(1, 1, 50), process(0, 0, 0),
+				   process(1, 1, 40) };
 	struct roi_job job;
 	p[0].overflow = 3; /* lost before it got anywhere */
 	assert_int_equal(roi_job_sum(p, 4, &job), 0);
@@ -228,7 +243,8 @@ static void processes_outside_the_region_do_not_count(void **state)
 static void unfinished_processes_are_counted_beside_the_imbalance(void **state)
 {
 	(void)state;
-	struct roi_process p[] = { process(1, 1, 50), process(1, 1, 42), process(1, 0, 0), process(3, 2, 45) };
+	struct roi_process p[] = { process(1, 1, 50), process(1, 1, 42), process(1, 0, 0),
+				   process(3, 2, 45) };
 	struct roi_job job;
 	assert_int_equal(roi_job_sum(p, 4, &job), 0);
 	assert_int_equal(job.processes, 4);
@@ -246,7 +262,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_thread_adds_up_its_entries),
 		cmocka_unit_test(folded_entries_count_like_kept_ones),
-		cmocka_unit_test(threads_are_the_union_of_their_entries_less_that_of_their_excludes),
+		cmocka_unit_test(
+			threads_are_the_union_of_their_entries_less_that_of_their_excludes),
 		cmocka_unit_test(an_exclude_of_one_thread_counts_inside_the_entry_of_another),
 		cmocka_unit_test(excludes_that_were_not_kept_make_it_a_lower_bound),
 		cmocka_unit_test(processes_outside_the_region_do_not_count),

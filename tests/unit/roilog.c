@@ -1,5 +1,6 @@
 /* hpcperf-roi-log 2 as text in, marks out; files and folders. Our own format has its tests with the
  * marker library. */
+/* wrap: malloc calloc realloc */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +19,7 @@
 #include "core/roi.h"
 #include "lib/file.h"
 #include "schema/roilog.h"
+#include "tests/unit/fail_alloc.h"
 
 #define HEAD "# hpcperf-roi-log 2\n"
 
@@ -88,7 +90,8 @@ static void numbers_are_whole_and_fit(void **state)
 	refused(HEAD "B 0 0\nE 5 5\nx 1 many\n", "a.log:4", "number");
 	refused(HEAD "overflow lots\n", "a.log:2", "number");
 	assert_int_equal(parse(HEAD "B 9223372036854775806 9223372036854775806\n"
-				    "E 9223372036854775807 9223372036854775807\n"), 0);
+				    "E 9223372036854775807 9223372036854775807\n"),
+			 0);
 	assert_int_equal(sum(0).wall_ns, 1);
 	assert_int_equal(sum(0).last_end_real, INT64_MAX);
 }
@@ -108,15 +111,17 @@ static void short_and_long_lines_are_refused(void **state)
 static void both_paths_of_the_parser_see_the_same(void **state)
 {
 	(void)state;
-	static const char room[] = "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n"
-				   "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n";
+	static const char room[] =
+		"\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n"
+		"\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n";
 	static const struct {
 		const char *lines;
 		bool good;
 	} samples[] = {
 		{ "B 1 1\nE 2 2\n", true },
 		{ "B 12345678 123456789\nE 123456789 1234567890123456789\n", true },
-		{ "B 604800000000000 1790000000000000000\nE 604800000012345 1790000000000012345\n", true },
+		{ "B 604800000000000 1790000000000000000\nE 604800000012345 1790000000000012345\n",
+		  true },
 		{ "B 99999999999999999 1\nE 999999999999999999 2\n", true },
 		{ "B 999999999999999999 1\nE 9223372036854775807 9223372036854775807\n", true },
 		{ "B\t1\t1\nE  2   2\r\n", true },
@@ -127,12 +132,24 @@ static void both_paths_of_the_parser_see_the_same(void **state)
 		{ "B 1 1\nE 2 \xff\xff\xff\xff\xff\xff\xff\xff\n", false },
 		{ "B 1 1\nE  2\n", false },
 		{ "B 1 1\nE 2 \n", false },
+		/* Lines like the one before are only compared with it. */
+		{ "B 10000000000 1790000000000000000\nE 10000000001 1790000000000000001\n"
+		  "B 10000000002 1790000000000000002\nE 10099999999 1790000000099999999\n"
+		  "B 10100000000 1790000000100000000\nE 20100000000 1790000010100000000\n",
+		  true },
+		{ "B 10000000 10000000\nE 10000001 10000001\nB 1000000x 10000002\n", false },
+		{ "B 10000000 10000000\nE 10000001 10000001\nB 10000002 1000000:\n", false },
+		{ "B 10000000 10000000\nE 10000001 10000001\nB 10000002 10000002 \n", true },
+		{ "B 10000000 10000000\nE 10000001 10000001\nB 10000002\t10000002\n", true },
+		{ "B 10000000 10000000\nE 10000001 10000001\nU 10000002 10000002\n", true },
+		{ "B 10000000 10000000\nE 10000001 10000001\nB 10000002 100000020\n", true },
 	};
 	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
 		char text[512];
 		struct roi_process p[2] = { { 0 }, { 0 } };
 		for (int k = 0; k < 2; k++) {
-			(void)snprintf(text, sizeof text, "%s%s%s", HEAD, samples[i].lines, k ? room : "");
+			(void)snprintf(text, sizeof text, "%s%s%s", HEAD, samples[i].lines,
+				       k ? room : "");
 			assert_int_equal(parse(text), samples[i].good ? 0 : -EINVAL);
 			if (samples[i].good)
 				p[k] = sum(0);
@@ -158,9 +175,10 @@ static void a_header_only_process_is_there_without_entries(void **state)
 static void the_published_self_test_holds(void **state)
 {
 	(void)state;
-	assert_int_equal(parse(HEAD "B 0 0\nE 1000 1000\nx 500 2\nB 2000 2000\nE 4000 4000\nB 5000 5000\nU 6000 6000\n"
-				    "unmatched_end 1\n"
-				    HEAD "B 0 0\nE 4000 4000\n"), 0);
+	assert_int_equal(parse(HEAD "B 0 0\nE 1000 1000\nx 500 2\nB 2000 2000\nE 4000 4000\nB 5000 "
+				    "5000\nU 6000 6000\n"
+				    "unmatched_end 1\n" HEAD "B 0 0\nE 4000 4000\n"),
+			 0);
 	struct roi_process p[2] = { sum(0), sum(1) };
 	struct roi_job job;
 	assert_int_equal(p[0].entries, 3);
@@ -232,7 +250,8 @@ static void a_cut_last_line_is_damage_only(void **state)
 		assert_int_equal(logs.items[0]->damage != NULL, samples[i].damaged);
 		roilogs_done(&logs);
 	}
-	/* Cut within the wall clock of the last END: the region is right, that time is not known. */
+	/* Cut within the wall clock of the last END: the region is right, that time is not known.
+	 */
 	assert_int_equal(parse(HEAD "B 0 1790000000000000000\nE 10 17900"), 0);
 	assert_int_equal(sum(0).wall_ns, 10);
 	assert_true(sum(0).last_end_real == ROI_UNKNOWN);
@@ -266,7 +285,8 @@ static void a_long_log_is_exact_in_bounded_memory(void **state)
 	p += sprintf(p, HEAD);
 	for (int i = 0; i < MANY; i++) {
 		long at = 1000L * i;
-		p += sprintf(p, "B %ld %ld\nE %ld %ld\n", at, at, at + 100 + i % 7, at + 100 + i % 7);
+		p += sprintf(p, "B %ld %ld\nE %ld %ld\n", at, at, at + 100 + i % 7,
+			     at + 100 + i % 7);
 		if (i % 10 == 0)
 			p += sprintf(p, "x 50 2\n");
 	}
@@ -325,6 +345,25 @@ static void folders_are_read_in_order_and_the_rest_left_alone(void **state)
 	assert_int_equal(roilog_read(&logs, folder, &err), -ENOENT);
 }
 
+static void every_failed_allocation_is_an_error(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD "pid 1\nargv [\"a\"]\nB 0 0\nE 5 5\nE 6 6\n" HEAD "pid 2\n";
+	int failures = 0;
+	for (int n = 1; fail_alloc(n); n++) {
+		err.text[0] = 0;
+		int rc = roilog_parse(&logs, "a.log", text, sizeof text - 1, &err);
+		alloc_left = 0;
+		/* Without memory for jansson the arguments are said to be lost, and the rest is
+		 * read. */
+		assert_true(rc == 0 || (rc == -ENOMEM && strstr(err.text, "out of memory")));
+		assert_int_equal(logs.n, rc ? 0 : 2);
+		failures += rc != 0;
+		roilogs_done(&logs);
+	}
+	assert_true(failures > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -342,6 +381,7 @@ int main(void)
 		cmocka_unit_test_teardown(arguments_in_any_state_do_not_lose_the_log, clean),
 		cmocka_unit_test_teardown(a_long_log_is_exact_in_bounded_memory, clean),
 		cmocka_unit_test_teardown(folders_are_read_in_order_and_the_rest_left_alone, clean),
+		cmocka_unit_test_teardown(every_failed_allocation_is_an_error, clean),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

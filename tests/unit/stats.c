@@ -81,9 +81,9 @@ static void the_interval_tells_its_true_coverage(void **state)
 		size_t n, low;
 		double coverage;
 	} exact[] = {
-		{ 3, 1, 0.75 },	      { 4, 1, 0.875 },	    { 5, 1, 0.9375 },	   { 6, 1, 0.96875 },
-		{ 8, 1, 0.9921875 },  { 9, 2, 0.9609375 },  { 10, 2, 0.978515625 }, { 12, 3, 0.96142578125 },
-		{ 20, 6, 0.95861053466796875 },
+		{ 3, 1, 0.75 },         { 4, 1, 0.875 },          { 5, 1, 0.9375 },
+		{ 6, 1, 0.96875 },      { 8, 1, 0.9921875 },      { 9, 2, 0.9609375 },
+		{ 10, 2, 0.978515625 }, { 12, 3, 0.96142578125 }, { 20, 6, 0.95861053466796875 },
 	};
 	for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
 		double samples[32];
@@ -133,7 +133,7 @@ static void nearly_equal_samples_keep_their_spread(void **state)
 static void quartiles_are_inclusive(void **state)
 {
 	(void)state;
-	near(1.5 / 2.5, of((double[]){ 1, 2, 3, 4 }, 4).iqr); /* 1.75 and 3.25 */
+	near(1.5 / 2.5, of((double[]){ 1, 2, 3, 4 }, 4).iqr);  /* 1.75 and 3.25 */
 	near(2.0 / 3, of((double[]){ 5, 1, 4, 2, 3 }, 5).iqr); /* 2 and 4 */
 	assert_false(known(of((double[]){ 1, 2, 3 }, 3).iqr));
 }
@@ -183,7 +183,7 @@ static void drift_is_a_trend_that_matters(void **state)
 	(void)state;
 	assert_int_equal(of((double[]){ 1, 1.01, 1.02, 1.03, 1.04 }, 5).drift, YES);
 	assert_int_equal(of((double[]){ 1.04, 1.03, 1.02, 1.01, 1 }, 5).drift, YES);
-	assert_int_equal(of((double[]){ 1, 1.02, 1.01, 1.03, 1.04 }, 5).drift, NO);  /* p = 0.083 */
+	assert_int_equal(of((double[]){ 1, 1.02, 1.01, 1.03, 1.04 }, 5).drift, NO); /* p = 0.083 */
 	assert_int_equal(of((double[]){ 1, 1.001, 1.002, 1.003, 1.004 }, 5).drift, NO); /* 0.4 % */
 	assert_int_equal(of((double[]){ 1, 1.01, 1.02, 1.03 }, 4).drift, UNKNOWN);
 	double samples[100];
