@@ -74,7 +74,7 @@ export interface Rec {
 	fom: { name?: string; value?: number; unit?: string; better?: string; runs?: number[]; status?: string; pattern?: string };
 	own_timer: { value_s?: number; runs_s?: number[]; roi_diff_frac?: number; status?: string; pattern?: string };
 	launcher: Row & { argv?: string[] }; placement: Row; platform_info: Row; provenance: Row; observer: Row;
-	executions: Execution[]; ranks: Rank[]; caveats: Caveat[]; nulls: NullReason[];
+	executions: Execution[]; ranks: Rank[]; ranks_count?: number; caveats: Caveat[]; nulls: NullReason[];
 	json: Row;
 }
 
