@@ -93,6 +93,14 @@ const char *format_significant(char text[FORMAT_BYTES], double x)
 	return text;
 }
 
+const char *format_count(char text[FORMAT_BYTES], double x)
+{
+	if (!known(x) || x != floor(x) || fabs(x) >= 1e15)
+		return format_significant(text, x);
+	(void)snprintf(text, FORMAT_BYTES, "%.0f", x);
+	return text;
+}
+
 double format_number(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);

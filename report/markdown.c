@@ -199,10 +199,10 @@ static void put_numbers(struct buf *b, const json_t *rec)
 	const json_t *roi = json_object_get(rec, "roi"), *fom = json_object_get(rec, "fom");
 	const json_t *own = json_object_get(rec, "own_timer"),
 		     *device = json_object_get(rec, "device");
-	buf_printf(b, "- Entries %s", format_significant(text, format_number(roi, "entries")));
-	buf_printf(b, ", processes %s", format_significant(text, format_number(roi, "processes")));
+	buf_printf(b, "- Entries %s", format_count(text, format_number(roi, "entries")));
+	buf_printf(b, ", processes %s", format_count(text, format_number(roi, "processes")));
 	put_seconds(b, ", imbalance ", format_number(roi, "imbalance_s"), "");
-	buf_printf(b, ", steps %s\n", format_significant(text, format_number(roi, "steps")));
+	buf_printf(b, ", steps %s\n", format_count(text, format_number(roi, "steps")));
 	if (json_object_get(fom, "name")) {
 		buf_puts(b, "- ");
 		put_text(b, text_of(fom, "name"));
@@ -214,7 +214,7 @@ static void put_numbers(struct buf *b, const json_t *rec)
 	if (known(format_number(own, "value_s"))) {
 		put_seconds(b, "- Own timer: ", format_number(own, "value_s"), "");
 		buf_printf(b, "; the region differs from it by %s\n",
-			   format_percent(text, format_number(own, "roi_diff_frac")));
+			   format_percent(text, fabs(format_number(own, "roi_diff_frac"))));
 	}
 	if (!device) {
 		buf_puts(b, "- Device: null\n");

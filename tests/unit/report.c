@@ -87,6 +87,8 @@ static void shares_and_counts_are_short(void **state)
 	assert_string_equal(format_percent(text, 0), "0.0 %");
 	assert_string_equal(format_percent(text, 1), "100 %");
 	assert_string_equal(format_significant(text, 1234567), "1230000");
+	assert_string_equal(format_count(text, 1234567), "1234567");
+	assert_string_equal(format_count(text, NAN), "null");
 	assert_string_equal(format_significant(text, 0.00123), "0.00123");
 	assert_string_equal(format_significant(text, 1.5e12), "1.50e12");
 }

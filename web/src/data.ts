@@ -133,6 +133,11 @@ export function roi_at(index: number | null): Roi {
 	return index === null ? {} : ((report.records[index]!.roi as Roi | undefined) ?? {});
 }
 
+export function caveats_at(index: number | null): Caveat[] {
+	const place = index === null ? undefined : report.records[index]!.caveats;
+	return typeof place === "number" ? (report.dict.caveats![place] as Caveat[]) : [];
+}
+
 export function platform_info(p: Platform): Row {
 	return p.info === null ? {} : (report.dict.platform_info![p.info] as Row);
 }

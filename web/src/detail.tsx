@@ -8,7 +8,7 @@ import { columns, short_name, step_case, tab } from "./grid";
 import { History, Null } from "./history";
 import { href, route } from "./route";
 import { ExecutionStrip, ProcessBar } from "./strip";
-import { interval_words, status_meaning, status_word, why_words } from "./words";
+import { interval_words, is_routine, status_meaning, status_word, why_words } from "./words";
 
 export const said = signal(""); // what the live region speaks
 
@@ -88,10 +88,11 @@ function Headline({ rec }: { rec: Rec }) {
 function Caveats({ rec }: { rec: Rec }) {
 	if (!rec.caveats.length && rec.status !== "ok")
 		return null;
+	const notable = rec.caveats.filter((c) => !is_routine(c.code) || ["unstable", "two_levels", "drift"].includes(c.code)), routine = rec.caveats.filter((c) => !notable.includes(c));
 	return (
-		<section class={rec.caveats.length ? "card caveats" : "card"} id="caveats">
+		<section class={notable.length ? "card caveats notable" : rec.caveats.length ? "card caveats" : "card"} id="caveats">
 			<h3>Caveats <span class="dim">{rec.caveats.length || "none"}</span></h3>
-			{rec.caveats.length ? <ul>{rec.caveats.map((c, i) => <li key={i}>{c.text} <code class="tag">{c.code}</code></li>)}</ul> : <p class="note">Nothing limits these numbers as far as the tool can tell.</p>}
+			{rec.caveats.length ? <ul>{[...notable, ...routine].map((c, i) => <li key={i} class={i < notable.length ? undefined : "dim"}>{c.text} <code class="tag">{c.code}</code></li>)}</ul> : <p class="note">Nothing limits these numbers as far as the tool can tell.</p>}
 		</section>
 	);
 }
@@ -184,7 +185,7 @@ function Checks({ rec }: { rec: Rec }) {
 
 type Fact = [label: string, field: string, show?: (v: never) => ComponentChildren];
 const yes = (v: boolean) => (v ? "yes" : "no");
-const list = (v: string[]) => (v.length > 6 ? `${v.slice(0, 6).join(", ")} and ${v.length - 6} more` : v.join(", "));
+const list = (v: string[]) => (v.length === 0 ? "none" : v.length > 6 ? `${v.slice(0, 6).join(", ")} and ${v.length - 6} more` : v.join(", "));
 const khz = (v: number) => f.si(v * 1e3, "Hz");
 
 // Facts of one block: those that are known, and those that are not but were asked for.
@@ -311,10 +312,9 @@ function Measurement({ cell }: { cell: Cell }) {
 			<ProcessBar rec={rec} />
 			<div class="cards">
 				<Caveats rec={rec} />
-				<Checks rec={rec} />
+				<div class="stack"><Checks rec={rec} /><StepsCard rec={rec} /></div>
 				<Executions rec={rec} />
 				<RanksCard rec={rec} />
-				<StepsCard rec={rec} />
 				<PhasesCard rec={rec} />
 				<DeviceCard rec={rec} />
 				<GapCard rec={rec} />

@@ -3,11 +3,11 @@
 import { computed, effect, signal } from "@preact/signals";
 import { memo } from "preact/compat";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { type Case, type Cell, type Platform, type Suite, platform_info, report, roi_at } from "./data";
+import { type Case, caveats_at, type Cell, type Platform, type Suite, platform_info, report, roi_at } from "./data";
 import * as f from "./format";
 import { Mark } from "./icons";
 import { go, href, route } from "./route";
-import { status_meaning, status_word } from "./words";
+import { is_routine, status_meaning, status_word } from "./words";
 
 const ROW_PX = 34;
 const ALL_ROWS = 250; // up to here every row exists, and the browser's own search finds it
@@ -84,13 +84,14 @@ function Said({ children }: { children: string }) {
 function Marks({ cell }: { cell: Cell }) {
 	const roi = roi_at(cell.record);
 	const unstable = roi.stable === false || roi.drift === true;
+	const notable = cell.ok ? caveats_at(cell.record).filter((c) => !is_routine(c.code)).length : 0;
 	const later = cell.ok !== null && cell.last.run_id !== cell.ok.run_id;
 	return (
 		<span class="marks">
 			{roi.two_levels ? <Mark name="levels" /> : unstable ? <Mark name="unstable" /> : null}
-			{cell.ok?.caveats ? <Mark name="caveat" /> : null}
+			{notable ? <Mark name="caveat" /> : null}
 			{later ? <Mark name="failed" /> : null}
-			<Said>{`${roi.two_levels ? ", two levels" : unstable ? ", not stable" : ""}${cell.ok?.caveats ? `, ${f.plural(cell.ok.caveats, "caveat")}` : ""}${later ? `, a later run: ${status_word(cell.last.status)}` : ""}`}</Said>
+			<Said>{`${roi.two_levels ? ", two levels" : unstable ? ", not stable" : ""}${notable ? `, ${f.plural(notable, "caveat")}` : ""}${later ? `, a later run: ${status_word(cell.last.status)}` : ""}`}</Said>
 		</span>
 	);
 }

@@ -17,7 +17,9 @@ function nice_ticks(low: number, high: number): number[] {
 function axis_label(ticks: number[], high: number): (t: number) => string {
 	const unit = high >= 1 ? ["s", 1] as const : high >= 1e-3 ? ["ms", 1e3] as const : high >= 1e-6 ? ["µs", 1e6] as const : ["ns", 1e9] as const;
 	const step = ticks.length > 1 ? (ticks[1]! - ticks[0]!) * unit[1] : 1;
-	const digits = Math.max(0, Math.min(6, -Math.floor(Math.log10(step) + 1e-9) + (String(step).includes("25") ? 1 : 0)));
+	let digits = 0;
+	while (digits < 6 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6 * step * 10 ** digits)
+		digits++;
 	return (t) => `${(t * unit[1]).toFixed(digits)} ${unit[0]}`;
 }
 

@@ -18,6 +18,15 @@ export function status_meaning(status: string): string {
 	return STATUS[status]?.[1] ?? "Not a result.";
 }
 
+// Caveats that every measurement of its kind has, or that have a mark of their own: they are told
+// with the measurement, and do not mark its cell.
+const ROUTINE = new Set(["not_profiled", "ci_not_95", "multi_process_roi", "conformance_missing", "imported_rounded", "imported_incomplete",
+	"source_also_says", "operations_cut", "exit_unknown", "single_execution", "unstable", "two_levels", "drift"]);
+
+export function is_routine(code: string): boolean {
+	return ROUTINE.has(code);
+}
+
 const WHY: { [why: string]: string } = {
 	not_supported: "nothing on this platform can observe it",
 	no_permission: "not permitted",
