@@ -28,14 +28,13 @@ struct suite_case {
 			       * runner gives each execution a folder of its own */
 	struct env_pair *env; /* declared by application and case, the case's win */
 	size_t n_env;
-	struct txts inputs; /* environment variables that the application reads */
-	struct txts files;  /* input files, resolved; hashed into the input's identity */
-	struct txts build;  /* command that makes the program, or empty */
-	unsigned ranks;     /* 0: the case says nothing about processes */
-	const char
-		*launcher;  /* "direct", "mpirun", ...; NULL: direct, or as configured for ranks */
-	unsigned threads;   /* 0: not told; else OMP_NUM_THREADS is set */
-	const char *region; /* "markers", "timer:NAME", "range:GLOB" */
+	struct txts inputs;   /* environment variables that the application reads */
+	struct txts files;    /* input files, resolved; hashed into the input's identity */
+	struct txts build;    /* command that makes the program, or empty */
+	unsigned ranks;       /* 0: the case says nothing about processes */
+	const char *launcher; /* "direct", "mpirun", ...; NULL: direct, or as configured */
+	unsigned threads;     /* 0: not told; else OMP_NUM_THREADS is set */
+	const char *region;   /* "markers", "timer:NAME", "range:GLOB" */
 	struct pattern_spec fom, own_timer;
 	const char *profile_no; /* reason, or NULL: may be profiled */
 	const char *excludes;   /* what the marks leave out, or NULL */
