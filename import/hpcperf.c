@@ -190,7 +190,11 @@ const char *import_utc(struct arena *a, const char *text)
 		return NULL;
 	if (n == 10)
 		return arena_printf(a, "%sT00:00:00Z", text);
-	if (n < 20 || !shaped(text, shape, 19) || text[n - 1] != 'Z')
+	if (n > 6 && strcmp(text + n - 6, "+00:00") == 0)
+		n -= 5; /* as if the "+" were the "Z" */
+	else if (text[n - 1] != 'Z')
+		return NULL;
+	if (n < 20 || !shaped(text, shape, 19))
 		return NULL;
 	if (two(text + 11) > 23 || two(text + 14) > 59 || two(text + 17) > 60)
 		return NULL;

@@ -88,7 +88,8 @@ struct case_props *case_of(struct ctx *c, int level, const char *app, const char
 struct platform_props *platform_of(struct ctx *c, const char *id);
 int import_nomem(struct ctx *c); /* -ENOMEM */
 
-/* "2026-09-26T19:11:40Z", "2026-09-26" or with a fraction, as the first; NULL if it is none. */
+/* "2026-09-26T19:11:40Z", "2026-09-26", with a fraction or with +00:00, as the first; NULL if it is
+ * none. */
 const char *import_utc(struct arena *a, const char *text);
 
 /* ---- one reader for each kind of file */

@@ -20,7 +20,8 @@ static bool is_page(const json_t *json)
 
 static bool is_run(const json_t *json)
 {
-	return json_is_object(json_object_get(json, "roi")) && json_object_get(json, "app") &&
+	const json_t *roi = json_object_get(json, "roi");
+	return (json_is_object(roi) || json_is_null(roi)) && json_object_get(json, "app") &&
 	       json_object_get(json, "case");
 }
 
@@ -64,9 +65,11 @@ static void take_whole(struct object *o, struct whole_process *w)
 #undef TAKE
 }
 
-static double either(double a, double b)
+/* One figure that the page and the run records name differently. */
+static double first_of(struct object *o, const char *a, const char *b, const char *c)
 {
-	return known(a) ? a : b;
+	const char *key = object_value(o, a) ? a : object_value(o, b) ? b : c;
+	return object_amount(o, key);
 }
 
 static void take_roi(struct object *o, struct record_body *b)
@@ -75,9 +78,9 @@ static void take_roi(struct object *o, struct record_body *b)
 	r->wall_s = object_amount(o, "wall_s");
 	r->runs_s = object_numbers(o, "runs_s");
 	r->warmup_runs_s = object_numbers(o, "warmup_runs_s");
-	r->min_s = either(object_amount(o, "wall_s_min"), object_amount(o, "min_s"));
-	r->max_s = either(object_amount(o, "wall_s_max"), object_amount(o, "max_s"));
-	r->stddev_s = either(object_amount(o, "wall_s_stddev"), object_amount(o, "stddev_s"));
+	r->min_s = first_of(o, "wall_s_min", "min_s", "min");
+	r->max_s = first_of(o, "wall_s_max", "max_s", "max");
+	r->stddev_s = first_of(o, "wall_s_stddev", "stddev_s", "stddev");
 	r->entries = object_amount(o, "entries");
 	r->excluded_s = object_amount(o, "excluded_s");
 	r->processes = object_amount(o, "processes");
@@ -87,7 +90,7 @@ static void take_roi(struct object *o, struct record_body *b)
 	r->steps = object_amount(o, "steps");
 	r->setup_s = object_amount(o, "setup_s");
 	b->measurement.device_sync = object_yes_no(o, "device_sync");
-	b->measurement.launcher_region = object_text(o, "reduction");
+	b->measurement.launcher_region = object_remark(o, "reduction");
 	const char *source = object_text(o, "source");
 	bool timer = source && strcmp(source, "app_timer") == 0;
 	if (source && !timer && strcmp(source, "markers") != 0)
@@ -207,12 +210,12 @@ static void take_measurement(struct object *o, struct draft *d)
 	m->cleans_asked = object_amount(&protocol, "clean_runs");
 	m->profiled = object_amount(&protocol, "profiled_runs");
 	m->timeout_s = object_amount(o, "timeout_s");
-	m->excludes = object_text(o, "roi_excludes");
+	m->excludes = object_remark(o, "roi_excludes");
 	m->verify = object_text(o, "verify_vs_roi");
 	if (object_yes_no(o, "skip_verify") == YES)
 		m->verify = "skipped";
 	m->collector = object_text(&collector, "name");
-	m->profile_reason = object_text(o, "profile_skipped");
+	m->profile_reason = object_remark(o, "profile_skipped");
 	d->rec.body.inputs.devices = object_amount(o, "gpus");
 
 	const json_t *list = object_value(&collector, "capabilities");
@@ -232,26 +235,26 @@ static void take_inputs(struct object *o, struct inputs *in)
 	in->argv = object_texts(o, object_value(o, "argv") ? "argv" : "declared_argv");
 	in->env = object_pairs(o, "declared_env");
 	in->params = object_pairs(o, "params");
-	in->exe_hash = object_text(o, "exe_sha256");
+	in->exe_hash = object_remark(o, "exe_sha256");
 	in->ranks = json_is_array(processes) ? (double)json_array_size(processes) : object_amount(o, "processes");
 }
 
 static void take_platform(struct object *o, struct platform_info *p)
 {
-	struct object device = object_in(o, "device"), host = object_in(o, "host");
-	struct object conformance = object_in(o, "conformance");
+	struct object device = object_maybe(o, "device"), host = object_maybe(o, "host");
+	struct object conformance = object_maybe(o, "conformance");
 	p->product = object_text(&device, "product");
 	p->driver = object_text(&device, "driver_version");
 	p->device_count = object_amount(&device, "count_visible");
 	double mib = object_amount(&device, "memory_total_mib");
 	p->device_memory_bytes = num15(mib * 1048576);
 	p->cpu_model = object_text(&host, "cpu_model");
-	p->conformance = object_text(&conformance, "status");
+	p->conformance = conformance.json ? object_text(&conformance, "status") : object_remark(o, "conformance");
 }
 
 static void take_provenance(struct object *o, struct record_body *b)
 {
-	struct object from = object_in(o, "provenance");
+	struct object from = object_maybe(o, "provenance");
 	b->provenance.source_commit = object_text(o, "source_commit");
 	if (!b->provenance.source_commit)
 		b->provenance.source_commit = object_text(&from, "git_commit");
@@ -347,6 +350,10 @@ static int read_run(struct ctx *c, const struct import_file *file, const json_t 
 	(void)snprintf(top.path, sizeof top.path, "%s", path);
 	if (!json_is_object(json))
 		return err_set(c->err, -EINVAL, "%s: %s: expected an object", file->path, path);
+	const char *schema = json_string_value(json_object_get(json, "schema"));
+	if (schema && strcmp(schema, RECORD_SCHEMA) == 0)
+		return err_set(c->err, -EINVAL, "%s: records of this tool: use \"roimeter import roimeter\"",
+			       file->path);
 	double level = object_number(&top, "level");
 	if (!(level == 1 || level == 2 || level == 3))
 		object_fault(&top, "level", "expected 1, 2 or 3");
@@ -370,7 +377,7 @@ static int read_run(struct ctx *c, const struct import_file *file, const json_t 
 	struct object roi = object_in(&top, "roi"), device = object_in(&top, "device");
 	struct object runtime = object_in(&top, "runtime_api"), context = object_in(&top, "context");
 	struct object measurement = object_in(&top, "measurement"), inputs = object_in(&top, "inputs");
-	struct object platform = object_in(&top, "platform_info"), launcher = object_in(&top, "launcher");
+	struct object platform = object_maybe(&top, "platform_info"), launcher = object_maybe(&top, "launcher");
 	take_roi(&roi, b);
 	take_parts(&roi, &d->rec);
 	take_device(&device, &b->device);
@@ -386,7 +393,7 @@ static int read_run(struct ctx *c, const struct import_file *file, const json_t 
 	if (b->ops.items && !b->ops_scope)
 		b->ops_scope = "roi";
 	b->launcher.audit_ok = object_yes_no(object_value(&top, "audit_ok") ? &top : &launcher, "audit_ok");
-	b->launcher.audit = object_text(&launcher, "audit");
+	b->launcher.audit = object_remark(&launcher, "audit");
 	take_caveats(&top, d);
 	if (!r.rc && strcmp(status, "ok") == 0 && !known(b->roi.wall_s))
 		object_fault(&roi, "wall_s", "is missing, although the status is ok");

@@ -45,6 +45,12 @@ struct object object_in(struct object *o, const char *key)
 	return in;
 }
 
+struct object object_maybe(struct object *o, const char *key)
+{
+	struct object none = { .r = o->r };
+	return json_is_object(object_value(o, key)) ? object_in(o, key) : none;
+}
+
 double object_number(struct object *o, const char *key)
 {
 	const json_t *v = object_value(o, key);
@@ -81,6 +87,19 @@ const char *object_text(struct object *o, const char *key)
 		return NULL;
 	}
 	char *its = copy(o, json_string_value(v));
+	if (!its)
+		object_nomem(o);
+	return its;
+}
+
+const char *object_remark(struct object *o, const char *key)
+{
+	const json_t *v = object_value(o, key);
+	if (!v || json_is_string(v))
+		return object_text(o, key);
+	char *shown = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
+	char *its = shown ? copy(o, shown) : NULL;
+	free(shown);
 	if (!its)
 		object_nomem(o);
 	return its;
@@ -150,6 +169,8 @@ struct txts object_texts(struct object *o, const char *key)
 struct txts object_pairs(struct object *o, const char *key)
 {
 	struct txts list = { 0 };
+	if (json_is_array(object_value(o, key)))
+		return object_texts(o, key);
 	struct object in = object_in(o, key);
 	if (!in.json)
 		return list;

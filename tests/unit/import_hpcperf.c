@@ -356,6 +356,7 @@ static const struct {
 	{ "records.json", "{\"records\": [{\"level\": 1, \"status\": \"ok\", \"app\": \"a\", \"case\": \"c\", "
 			  "\"platform\": \"p-q.r1\", \"utc\": \"2026-01-01T00:00:00Z\", "
 			  "\"roi\": {\"runs_s\": [1, \"2\"]}}]}", "records[0].roi.runs_s[1]: expected a number" },
+	{ "records.json", "{\"records\": [{\"schema\": \"roimeter-record/1\"}]}", "roimeter import roimeter" },
 	{ "notes.txt", "hello\n", "no region log, result table" },
 	{ "roi.1", "# hpcperf-roi-log 1\npid 3\n", "roi.1:1" },
 };
