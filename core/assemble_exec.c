@@ -73,12 +73,11 @@ static const char *no_sample(struct assembly *a, const struct worked *w)
 	struct arena *arena = &a->rec->arena;
 	const struct observed *seen = w->seen;
 	const char *note = seen->notes.n ? seen->notes.items[0] : NULL;
-	if (!seen->n_logs)
-		return arena_printf(arena, "wrote no region log%s%s", note ? ": " : "",
-				    note ? note : "");
-	if (!w->entered)
-		return arena_printf(arena, "no process entered the region%s%s", note ? ": " : "",
-				    note ? note : "");
+	if (!seen->n_logs || !w->entered)
+		return arena_printf(arena, "%s%s%s",
+				    seen->n_logs ? "never entered the region"
+						 : "wrote no region log",
+				    note ? ": " : "", note ? note : "");
 	for (size_t i = 0; i < seen->n_logs; i++) {
 		const struct roi_process *p = &w->processes[i];
 		if (!p->entries)
@@ -88,16 +87,15 @@ static const char *no_sample(struct assembly *a, const struct worked *w)
 			return NULL;
 		if (p->unterminated)
 			return arena_printf(arena,
-					    "%s ended inside its region: %" PRIu64 " of %" PRIu64
+					    "ended inside its region in %s: %" PRIu64 " of %" PRIu64
 					    " entries were finished",
 					    name, p->finished, p->entries);
 		if (p->lost_ends)
 			return arena_printf(
-				arena,
-				"the END of an entry of %s was lost, so its time is not known",
+				arena, "lost the END of an entry in %s, so its time is not known",
 				name);
 		if (!p->finished)
-			return arena_printf(arena, "%s never finished an entry", name);
+			return arena_printf(arena, "never finished an entry in %s", name);
 	}
 	return NULL;
 }
@@ -165,8 +163,8 @@ int work_out(struct assembly *a, struct worked *w)
 		w->roi_s = there ? num15(t->wall_s) : NAN;
 		if (w->ended_well && !there) {
 			w->status = "timer_missing";
-			w->why = arena_strdup(&a->rec->arena,
-					      t && t->why ? t->why : "its timer was not found");
+			w->why = arena_printf(&a->rec->arena, "has no timer: %s",
+					      t && t->why ? t->why : "it was not looked for");
 			rc = w->why ? 0 : -ENOMEM;
 		}
 	} else if (w->ended_well) {

@@ -244,8 +244,8 @@ static void ending_inside_the_region_is_no_sample(void **state)
 	const struct record_body *r = assembled();
 	assert_string_equal(r->status, "ok");
 	assert_int_equal(r->roi.runs_s.n, 2);
-	said("executions_not_used", "3 made, 2 used: clean.1 process 41 (rank 3) ended inside its "
-				    "region: 0 of 1 entries were finished.");
+	said("executions_not_used", "3 made, 2 used: clean.1 ended inside its region in process 41 "
+				    "(rank 3): 0 of 1 entries were finished.");
 	said("roi_unterminated", "1 process in 1 clean execution");
 	assert_string_equal(r->executions.items[1].status, "roi_missing");
 	assert_int_equal(r->ranks.items[1].unterminated, YES);
@@ -260,7 +260,7 @@ static void a_lost_end_is_no_sample_either(void **state)
 	const struct record_body *r = assembled();
 	assert_string_equal(r->status, "roi_missing");
 	said("roi_lost_end", "1 region entry");
-	assert_true(strstr(r->status_text, "END of an entry of process 41 was lost") != NULL);
+	assert_true(strstr(r->status_text, "lost the END of an entry in process 41") != NULL);
 }
 
 static void without_any_region_it_is_missing_and_never_the_process(void **state)
@@ -404,7 +404,7 @@ static void a_timer_is_the_region_and_its_absence_a_failure(void **state)
 				     .parts = parts,
 				     .n_parts = 1 };
 	struct timer_result bad = { .rc = -2,
-				    .why = "its log has no line \"Loop time\"",
+				    .why = "there is no line \"Loop time\"",
 				    .wall_s = NAN,
 				    .steps = NAN,
 				    .excluded_s = NAN,
@@ -431,7 +431,7 @@ static void a_timer_is_the_region_and_its_absence_a_failure(void **state)
 	execution("clean.1")->timer = &bad;
 	r = assembled();
 	assert_string_equal(r->status, "timer_missing");
-	assert_string_equal(r->status_text, "clean.1 its log has no line \"Loop time\"");
+	assert_string_equal(r->status_text, "clean.1 has no timer: there is no line \"Loop time\"");
 	assert_int_equal(r->roi.runs_s.n, 1);
 }
 

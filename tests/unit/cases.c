@@ -676,7 +676,7 @@ static void three_made_two_used_is_said(void **state)
 	assert_string_equal(json_string_value(json_object_get(got, "status")), "ok");
 	assert_int_equal(json_array_size(json_object_get(got, "runs_ns")), 2);
 	assert_non_null(strstr(all, "executions_not_used"));
-	assert_non_null(strstr(all, "3 made, 2 used: clean.1 no process entered the region"));
+	assert_non_null(strstr(all, "3 made, 2 used: clean.1 never entered the region"));
 	free(all);
 	json_decref(got);
 }
