@@ -33,7 +33,7 @@ static void sql(sqlite3 *db, const char *text)
 		die(text, why ? why : "?");
 }
 
-/* ---- filling ------------------------------------------------------------------------------------ */
+/* ---- filling ------------------------------------------------------------------------------- */
 
 static void fill(const char *path, unsigned long runs)
 {
@@ -49,10 +49,10 @@ static void fill(const char *path, unsigned long runs)
 		unsigned long cell = i < CELLS ? i : (unsigned long)(state >> 33) % CELLS;
 		record_init(&rec);
 		struct record_body *b = &rec.body;
-		b->run_id = arena_printf(&rec.arena, "202609%02luT%02lu%02lu%02luZ-%08lx", 1 + i / 86400,
-					 i / 3600 % 24, i / 60 % 60, i % 60, i);
-		b->utc = arena_printf(&rec.arena, "2026-09-%02luT%02lu:%02lu:%02luZ", 1 + i / 86400, i / 3600 % 24,
-				      i / 60 % 60, i % 60);
+		b->run_id = arena_printf(&rec.arena, "202609%02luT%02lu%02lu%02luZ-%08lx",
+					 1 + i / 86400, i / 3600 % 24, i / 60 % 60, i % 60, i);
+		b->utc = arena_printf(&rec.arena, "2026-09-%02luT%02lu:%02lu:%02luZ", 1 + i / 86400,
+				      i / 3600 % 24, i / 60 % 60, i % 60);
 		b->suite = "bench";
 		b->app = arena_printf(&rec.arena, "application%03lu", cell / CELLS_OF_APP);
 		b->case_ = arena_printf(&rec.arena, "n%lu", cell % CELLS_OF_APP / 2);
@@ -89,7 +89,8 @@ static void grow(const char *from, const char *path)
 	sql(db, "PRAGMA synchronous = OFF; PRAGMA cache_size = -200000; BEGIN;"
 		"CREATE TEMP TABLE template AS SELECT * FROM run;"
 		"WITH RECURSIVE k(n) AS (VALUES (9) UNION ALL SELECT n - 1 FROM k WHERE n > 1)"
-		"INSERT INTO run SELECT id - n * (31536000 << 32), cell, kind, utc, wall_s, cv, min_s, max_s,"
+		"INSERT INTO run SELECT id - n * (31536000 << 32), cell, kind, utc, wall_s, cv, "
+		"min_s, max_s,"
 		" samples, process_wall_s, busy_frac, fom, caveats, status, hash FROM k, template;"
 		"UPDATE cell SET runs = 10 * runs; COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
 	(void)sqlite3_close(db);
@@ -102,14 +103,18 @@ static sqlite3 *plain_open(const char *path, const char *from)
 	if (sqlite3_open(path, &db))
 		die(path, sqlite3_errmsg(db));
 	(void)snprintf(text, sizeof text,
-		       "PRAGMA synchronous = OFF; ATTACH '%s' AS s; CREATE TABLE run AS SELECT run.id AS run_id, suite, "
-		       "app, case_name, platform, kind, utc, status, wall_s, cv, min_s, max_s, samples, process_wall_s, "
-		       "busy_frac, fom, caveats FROM s.run JOIN s.cell ON s.cell.id = s.run.cell; DETACH s", from);
+		       "PRAGMA synchronous = OFF; ATTACH '%s' AS s; CREATE TABLE run AS SELECT "
+		       "run.id AS run_id, suite, "
+		       "app, case_name, platform, kind, utc, status, wall_s, cv, min_s, max_s, "
+		       "samples, process_wall_s, "
+		       "busy_frac, fom, caveats FROM s.run JOIN s.cell ON s.cell.id = s.run.cell; "
+		       "DETACH s",
+		       from);
 	sql(db, text);
 	return db;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------- */
+/* ---- asking -------------------------------------------------------------------------------- */
 
 struct sum {
 	unsigned long cells;
@@ -141,10 +146,13 @@ static double naive(sqlite3 *db, const char *where, struct sum *sum)
 	char text[400];
 	sqlite3_stmt *stmt;
 	double begin = cpu_s();
-	(void)snprintf(text, sizeof text,
-		       "SELECT suite, app, case_name, platform, max(run_id), kind, utc, wall_s, cv, min_s, max_s, samples,"
-		       " process_wall_s, busy_frac, fom, caveats, status FROM run WHERE status = 'ok' %s "
-		       "GROUP BY suite, app, case_name, platform", where);
+	(void)snprintf(
+		text, sizeof text,
+		"SELECT suite, app, case_name, platform, max(run_id), kind, utc, wall_s, cv, "
+		"min_s, max_s, samples,"
+		" process_wall_s, busy_frac, fom, caveats, status FROM run WHERE status = 'ok' %s "
+		"GROUP BY suite, app, case_name, platform",
+		where);
 	if (sqlite3_prepare_v2(db, text, -1, &stmt, NULL))
 		die("prepare", sqlite3_errmsg(db));
 	*sum = (struct sum){ 0 };
@@ -200,8 +208,9 @@ int main(void)
 		ratio_add(&app, one, by_hand);
 		app_ms = one * 1e3;
 	}
-	(void)printf("# %lu runs, %d cells: the whole grid %.1f ms of CPU, one application %.3f ms\n", runs, CELLS,
-		     cell_ms, app_ms);
+	(void)printf(
+		"# %lu runs, %d cells: the whole grid %.1f ms of CPU, one application %.3f ms\n",
+		runs, CELLS, cell_ms, app_ms);
 	(void)ratio_print(&whole, "grid_all", 0.01);
 	(void)ratio_print(&app, "grid_app", 0.001);
 	(void)ratio_print(&flat, "grid_flat", 1.5);

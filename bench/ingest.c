@@ -32,11 +32,12 @@ static unsigned long long next(unsigned long long n)
 	return (state >> 33) % n;
 }
 
-/* ---- the record --------------------------------------------------------------------------------- */
+/* ---- the record ---------------------------------------------------------------------------- */
 
 static void fill_ops(struct record *rec)
 {
-	static const char *const families[] = { "jacobi_sweep", "spmv_csr", "dot_partial", "axpy", "halo_pack" };
+	static const char *const families[] = { "jacobi_sweep", "spmv_csr", "dot_partial", "axpy",
+						"halo_pack" };
 	struct op *ops = arena_array(&rec->arena, OPS, sizeof *ops);
 	double sum = 0;
 	for (size_t i = 0; ops && i < OPS; i++) {
@@ -125,7 +126,7 @@ static void make_wire(struct wire *w, unsigned number)
 	record_done(&rec);
 }
 
-/* ---- ours --------------------------------------------------------------------------------------- */
+/* ---- ours ---------------------------------------------------------------------------------- */
 
 static double ours(struct store *s, struct wire *wires)
 {
@@ -146,7 +147,7 @@ static double ours(struct store *s, struct wire *wires)
 	return cpu_s() - begin;
 }
 
-/* ---- theirs ------------------------------------------------------------------------------------- */
+/* ---- theirs -------------------------------------------------------------------------------- */
 
 struct plain {
 	sqlite3 *db;
@@ -166,12 +167,15 @@ static void plain_open(struct plain *p, const char *path)
 	if (sqlite3_open(path, &p->db))
 		die(path, "can't be opened");
 	sql(p->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
-	buf_puts(&b, "CREATE TABLE run (run_id TEXT NOT NULL UNIQUE, suite, app, case_, platform, utc, status");
+	buf_puts(&b, "CREATE TABLE run (run_id TEXT NOT NULL UNIQUE, suite, app, case_, platform, "
+		     "utc, status");
 	for (int i = 7; i < 40; i++)
 		buf_printf(&b, ", m%d REAL", i);
 	buf_puts(&b, "); CREATE INDEX run_key ON run (suite, app, case_, platform, utc);"
-		     "CREATE TABLE op (run INTEGER, seq INTEGER, name TEXT, category TEXT, count REAL, total_s REAL,"
-		     "avg_s REAL, min_s REAL, max_s REAL, share REAL); CREATE INDEX op_run ON op (run, seq)");
+		     "CREATE TABLE op (run INTEGER, seq INTEGER, name TEXT, category TEXT, count "
+		     "REAL, total_s REAL,"
+		     "avg_s REAL, min_s REAL, max_s REAL, share REAL); CREATE INDEX op_run ON op "
+		     "(run, seq)");
 	sql(p->db, b.data);
 	b.len = 0;
 	buf_puts(&b, "INSERT INTO run VALUES (?");
@@ -179,7 +183,8 @@ static void plain_open(struct plain *p, const char *path)
 		buf_puts(&b, ",?");
 	buf_puts(&b, ")");
 	if (sqlite3_prepare_v2(p->db, b.data, -1, &p->run, NULL) ||
-	    sqlite3_prepare_v2(p->db, "INSERT INTO op VALUES (?,?,?,?,?,?,?,?,?,?)", -1, &p->op, NULL))
+	    sqlite3_prepare_v2(p->db, "INSERT INTO op VALUES (?,?,?,?,?,?,?,?,?,?)", -1, &p->op,
+			       NULL))
 		die("prepare", sqlite3_errmsg(p->db));
 	buf_done(&b);
 }
@@ -203,7 +208,8 @@ static void bind(sqlite3_stmt *stmt, int at, const json_t *value)
 
 static void plain_add(struct plain *p, const struct wire *w)
 {
-	static const char *const names[] = { "run_id", "suite", "app", "case", "platform", "utc", "status" };
+	static const char *const names[] = { "run_id",   "suite", "app",   "case",
+					     "platform", "utc",   "status" };
 	static const char *const blocks[] = { "measurement", "roi", "device", "context", "fom" };
 	json_error_t e;
 	json_t *json = json_loadb(w->json.data, w->json.len, JSON_REJECT_DUPLICATES, &e);
@@ -215,9 +221,9 @@ static void plain_add(struct plain *p, const struct wire *w)
 	for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
 		const char *key;
 		json_t *value;
-		json_object_foreach(json_object_get(json, blocks[i]), key, value)
-			if (json_is_number(value) && at <= 40)
-				bind(p->run, at++, value);
+		json_object_foreach(json_object_get(json, blocks[i]), key,
+				    value) if (json_is_number(value) && at <= 40)
+			bind(p->run, at++, value);
 	}
 	step(p, p->run);
 	sqlite3_int64 run = sqlite3_last_insert_rowid(p->db);
@@ -246,7 +252,7 @@ static double theirs(struct plain *p, struct wire *wires)
 	return cpu_s() - begin;
 }
 
-/* ---- both --------------------------------------------------------------------------------------- */
+/* ---- both ---------------------------------------------------------------------------------- */
 
 static double file_bytes(const char *path)
 {
@@ -289,9 +295,11 @@ int main(void)
 	store_close(s);
 	sql(p.db, "PRAGMA wal_checkpoint(TRUNCATE)");
 	double runs = ROUNDS * BATCH;
-	(void)printf("# ours %.0f us of CPU a run; on disk %.0f bytes a run, theirs %.0f; JSON %zu, wire %zu\n",
-		     cpu / (runs - BATCH) * 1e6, file_bytes(ours_path) / runs, file_bytes(plain_path) / runs,
-		     wires[0].json.len, wires[0].body.len + wires[0].ops.len);
+	(void)printf("# ours %.0f us of CPU a run; on disk %.0f bytes a run, theirs %.0f; JSON "
+		     "%zu, wire %zu\n",
+		     cpu / (runs - BATCH) * 1e6, file_bytes(ours_path) / runs,
+		     file_bytes(plain_path) / runs, wires[0].json.len,
+		     wires[0].body.len + wires[0].ops.len);
 	(void)ratio_print(&r, "ingest", 0.2);
 	struct ratio bytes = { .n = 0 };
 	ratio_add(&bytes, file_bytes(ours_path) / runs, (double)wires[0].json.len);

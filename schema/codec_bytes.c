@@ -23,7 +23,7 @@
 #define BODY_VERSION 1
 #define LENGTH_BYTES 4
 
-/* ---- out --------------------------------------------------------------------------------------- */
+/* ---- out ----------------------------------------------------------------------------------- */
 
 static void put_block(struct wire_out *w, const struct block *block, const void *at);
 
@@ -112,7 +112,7 @@ void record_put(struct buf *b, const struct record *rec)
 	wire_flush(&w);
 }
 
-/* ---- in ---------------------------------------------------------------------------------------- */
+/* ---- in ------------------------------------------------------------------------------------ */
 
 struct reader {
 	struct wire_in in;
@@ -262,7 +262,8 @@ int record_get(struct record *rec, const void *body, size_t n, const void *ops, 
 			    .in = { .at = body, .end = (const unsigned char *)body + n } };
 	unsigned char version = wire_byte(&r.in);
 	if (!r.in.bad && version != BODY_VERSION)
-		return err_set(err, -EBADMSG, "the record's bytes are of version %u, this program knows %u",
+		return err_set(err, -EBADMSG,
+			       "the record's bytes are of version %u, this program knows %u",
 			       version, BODY_VERSION);
 	rec->body.schema = NULL;
 	get_block(&r, &record_block, &rec->body);

@@ -10,8 +10,14 @@
 #include "schema/walk.h"
 
 const char *const record_statuses[] = {
-	"ok",            "clean_failed",    "clean_timeout",          "roi_missing",
-	"timer_missing", "profiled_failed", "roi_missing_in_profile", "interrupted",
+	"ok",
+	"clean_failed",
+	"clean_timeout",
+	"roi_missing",
+	"timer_missing",
+	"profiled_failed",
+	"roi_missing_in_profile",
+	"interrupted",
 	NULL,
 };
 const char *const record_kinds[] = { "measured", "imported", "ambient", "simulated", NULL };
@@ -27,7 +33,7 @@ static bool is_one_of(const char *text, const char *const *words)
 	return false;
 }
 
-/* ---- every field ------------------------------------------------------------------------------- */
+/* ---- every field --------------------------------------------------------------------------- */
 
 struct check {
 	struct err *err;
@@ -44,7 +50,8 @@ static int bad(const struct check *c, const struct field *f, const char *what)
 			buf_printf(&b, "%s.", c->place[i]);
 		else
 			buf_printf(&b, "%s[%zu].", c->place[i], c->index[i]);
-	int rc = err_set(c->err, -EINVAL, "%s%s: %s", b.len ? b.data : "", field_label(f, label), what);
+	int rc = err_set(c->err, -EINVAL, "%s%s: %s", b.len ? b.data : "", field_label(f, label),
+			 what);
 	buf_done(&b);
 	return rc;
 }
@@ -114,7 +121,9 @@ static int check_field(struct check *c, const struct field *f, const void *block
 		text = txt_at(f, block);
 		return text ? check_txt(c, f, text) : 0;
 	case FIELD_TER:
-		return ter_at(f, block) >= UNKNOWN && ter_at(f, block) <= YES ? 0 : bad(c, f, "neither yes nor no");
+		return ter_at(f, block) >= UNKNOWN && ter_at(f, block) <= YES
+			       ? 0
+			       : bad(c, f, "neither yes nor no");
 	case FIELD_BLOCK:
 		return check_below(c, f, at, SIZE_MAX);
 	case FIELD_NUMS:
@@ -135,7 +144,7 @@ static int check_block(struct check *c, const struct block *block, const void *a
 	return 0;
 }
 
-/* ---- particular fields ------------------------------------------------------------------------- */
+/* ---- particular fields --------------------------------------------------------------------- */
 
 static int check_name(const char *field, const char *name, struct err *err)
 {
@@ -143,8 +152,9 @@ static int check_name(const char *field, const char *name, struct err *err)
 	if (!n || n > 128)
 		return err_set(err, -EINVAL, "%s: a name of 1 to 128 characters is needed", field);
 	if (strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-") != n)
-		return err_set(err, -EINVAL, "%s: \"%s\" has a character outside A-Z a-z 0-9 . _ + -",
-			       field, name);
+		return err_set(err, -EINVAL,
+			       "%s: \"%s\" has a character outside A-Z a-z 0-9 . _ + -", field,
+			       name);
 	return 0;
 }
 
@@ -173,7 +183,8 @@ static int check_identity(const struct record_body *b, struct err *err)
 	if (!b->run_id || !runid_key(b->run_id, &key))
 		return err_set(err, -EINVAL,
 			       "run_id: \"%s\" is not a time and eight hexadecimal digits, as in "
-			       "20260929T045201Z-0123abcd", b->run_id ? b->run_id : "");
+			       "20260929T045201Z-0123abcd",
+			       b->run_id ? b->run_id : "");
 	int rc = check_name("suite", b->suite, err);
 	if (!rc)
 		rc = check_name("app", b->app, err);
@@ -184,10 +195,12 @@ static int check_identity(const struct record_body *b, struct err *err)
 	if (rc)
 		return rc;
 	if (!b->kind || !is_one_of(b->kind, record_kinds))
-		return err_set(err, -EINVAL, "kind: \"%s\" is not measured, imported, ambient or simulated",
+		return err_set(err, -EINVAL,
+			       "kind: \"%s\" is not measured, imported, ambient or simulated",
 			       b->kind ? b->kind : "");
 	if (!b->status || !is_one_of(b->status, record_statuses))
-		return err_set(err, -EINVAL, "status: \"%s\" is not known", b->status ? b->status : "");
+		return err_set(err, -EINVAL, "status: \"%s\" is not known",
+			       b->status ? b->status : "");
 	if (b->utc ? !utc_is_good(b->utc) : !strcmp(b->kind, "measured"))
 		return err_set(err, -EINVAL, "utc: \"%s\" is not a time as in 2026-09-29T04:52:01Z",
 			       b->utc ? b->utc : "");
@@ -198,11 +211,13 @@ static int check_result(const struct record_body *b, struct err *err)
 {
 	for (size_t i = 0; b->roi.runs_s.items && i < b->roi.runs_s.n; i++)
 		if (!(b->roi.runs_s.items[i] >= 0))
-			return err_set(err, -EINVAL, "roi.runs_s[%zu]: a sample is a time of 0 or more", i);
+			return err_set(err, -EINVAL,
+				       "roi.runs_s[%zu]: a sample is a time of 0 or more", i);
 	if (b->roi.wall_s < 0)
 		return err_set(err, -EINVAL, "roi.wall_s: a time below zero");
 	if (!strcmp(b->status, "ok") && !known(b->roi.wall_s))
-		return err_set(err, -EINVAL, "roi.wall_s: a run that is ok has a time for its region");
+		return err_set(err, -EINVAL,
+			       "roi.wall_s: a run that is ok has a time for its region");
 	return 0;
 }
 
@@ -217,7 +232,8 @@ static int check_remarks(const struct record_body *b, struct err *err)
 	for (size_t i = 0; b->caveats.items && i < b->caveats.n; i++) {
 		const struct caveat *c = &b->caveats.items[i];
 		if (!code_is_good(c->code))
-			return err_set(err, -EINVAL, "caveats[%zu].code: \"%s\" is not made of a-z 0-9 _ . -", i,
+			return err_set(err, -EINVAL,
+				       "caveats[%zu].code: \"%s\" is not made of a-z 0-9 _ . -", i,
 				       c->code ? c->code : "");
 		if (!c->text || !*c->text)
 			return err_set(err, -EINVAL, "caveats[%zu].text: a sentence is needed", i);
@@ -225,9 +241,11 @@ static int check_remarks(const struct record_body *b, struct err *err)
 	for (size_t i = 0; b->nulls.items && i < b->nulls.n; i++) {
 		const struct null_reason *r = &b->nulls.items[i];
 		if (!r->field || !*r->field)
-			return err_set(err, -EINVAL, "nulls[%zu].field: the name of a field is needed", i);
+			return err_set(err, -EINVAL,
+				       "nulls[%zu].field: the name of a field is needed", i);
 		if (!r->why || !is_one_of(r->why, record_null_whys))
-			return err_set(err, -EINVAL, "nulls[%zu].why: \"%s\" is not a reason that is known", i,
+			return err_set(err, -EINVAL,
+				       "nulls[%zu].why: \"%s\" is not a reason that is known", i,
 				       r->why ? r->why : "");
 	}
 	return 0;

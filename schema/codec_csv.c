@@ -8,7 +8,8 @@
 #include "lib/num.h"
 #include "schema/walk.h"
 
-/* ---- order: new columns only at the end ------------------------------------------------------------
+/* ---- order: new columns only at the end
+ * ------------------------------------------------------------
  *
  * A field that is appended to a block in the middle of the record would move every column after
  * it. So the columns go by release: first the fields that the first release had, then those that
@@ -48,7 +49,7 @@ static int release_of(const struct block *block, size_t field)
 	return RELEASES;
 }
 
-/* ---- cells ------------------------------------------------------------------------------------- */
+/* ---- cells --------------------------------------------------------------------------------- */
 
 static void put_cell(struct buf *b, const char *text)
 {
@@ -134,7 +135,7 @@ static void put_value(struct buf *b, const struct field *f, const void *block)
 	}
 }
 
-/* ---- rows -------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------- */
 
 struct row {
 	struct buf *b;
@@ -151,7 +152,8 @@ static void put_fields(struct row *row, const struct block *block, const void *a
 		int release = release_of(block, i);
 		char label[FIELD_LABEL_BYTES], name[4 * FIELD_LABEL_BYTES];
 		release = release > newest ? release : newest;
-		(void)snprintf(name, sizeof name, "%s%s%s", path, *path ? "." : "", field_label(f, label));
+		(void)snprintf(name, sizeof name, "%s%s%s", path, *path ? "." : "",
+			       field_label(f, label));
 		if (f->type == FIELD_BLOCK) {
 			put_fields(row, f->block, at ? field_at(f, at) : NULL, name, release);
 			continue;

@@ -12,7 +12,7 @@
 #define MAX_BYTES ((size_t)256 << 20)
 #define MAX_DEPTH 64
 
-/* ---- out --------------------------------------------------------------------------------------- */
+/* ---- out ----------------------------------------------------------------------------------- */
 
 static json_t *block_json(const struct block *block, const void *at);
 
@@ -123,7 +123,7 @@ json_t *record_to_json(const struct record *rec)
 	return block_json(&record_block, &rec->body);
 }
 
-/* ---- in ---------------------------------------------------------------------------------------- */
+/* ---- in ------------------------------------------------------------------------------------ */
 
 /* Where in the tree we are; written out only when something is wrong. */
 struct place {
@@ -321,7 +321,7 @@ int record_from_json(struct record *rec, const json_t *json, struct err *err)
 	return read_block(&r, &record_block, &rec->body, json, &top);
 }
 
-/* ---- text -------------------------------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------------------------- */
 
 static int put_text(const char *bytes, size_t n, void *arg)
 {
@@ -348,30 +348,32 @@ static bool too_deep(const json_t *json, int left)
 	const char *key;
 	json_t *value, *array = (json_t *)(uintptr_t)json;
 	if (json_is_array(json))
-		json_array_foreach(array, i, value)
-			if ((json_is_array(value) || json_is_object(value)) && too_deep(value, left - 1))
-				return true;
+		json_array_foreach(array, i,
+				   value) if ((json_is_array(value) || json_is_object(value)) &&
+					      too_deep(value, left - 1)) return true;
 	if (json_is_object(json))
-		json_object_foreach(array, key, value)
-			if ((json_is_array(value) || json_is_object(value)) && too_deep(value, left - 1))
-				return true;
+		json_object_foreach(array, key,
+				    value) if ((json_is_array(value) || json_is_object(value)) &&
+					       too_deep(value, left - 1)) return true;
 	return false;
 }
 
 int json_parse(json_t **ret, const void *bytes, size_t n, const char *name, struct err *err)
 {
 	if (n > MAX_BYTES)
-		return err_set(err, -EFBIG, "%s: %zu bytes of JSON, the limit is %zu", name, n, MAX_BYTES);
+		return err_set(err, -EFBIG, "%s: %zu bytes of JSON, the limit is %zu", name, n,
+			       MAX_BYTES);
 	json_error_t e;
 	json_t *json = json_loadb(n ? bytes : "", n, JSON_REJECT_DUPLICATES, &e);
 	if (!json && json_error_code(&e) == json_error_out_of_memory)
 		return err_set(err, -ENOMEM, "%s: out of memory", name);
 	if (!json)
-		return err_set(err, -EINVAL, "%s:%d:%d: %s", name, e.line, e.column > 0 ? e.column : 1,
-			       e.text);
+		return err_set(err, -EINVAL, "%s:%d:%d: %s", name, e.line,
+			       e.column > 0 ? e.column : 1, e.text);
 	if (too_deep(json, MAX_DEPTH)) {
 		json_decref(json);
-		return err_set(err, -EINVAL, "%s:1:1: nested deeper than %d levels", name, MAX_DEPTH);
+		return err_set(err, -EINVAL, "%s:1:1: nested deeper than %d levels", name,
+			       MAX_DEPTH);
 	}
 	*ret = json;
 	return 0;

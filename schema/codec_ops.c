@@ -43,7 +43,7 @@ static double computed(size_t offset, const struct op *op, double sum)
 	return (double)NAN;
 }
 
-/* ---- out --------------------------------------------------------------------------------------- */
+/* ---- out ----------------------------------------------------------------------------------- */
 
 /* Texts already written, by hash; open addressing, at most half full. */
 struct interned {
@@ -145,7 +145,7 @@ void record_put_ops(struct buf *b, const struct record *rec)
 	wire_flush(&w);
 }
 
-/* ---- in ---------------------------------------------------------------------------------------- */
+/* ---- in ------------------------------------------------------------------------------------ */
 
 struct reader {
 	struct wire_in in;
@@ -164,7 +164,8 @@ static const char *new_text(struct reader *r)
 		return NULL;
 	}
 	char *text = arena_strndup(r->arena, bytes, n);
-	const char **texts = arena_grow(r->arena, r->texts, &r->room, r->n_texts + 1, sizeof *texts);
+	const char **texts =
+		arena_grow(r->arena, r->texts, &r->room, r->n_texts + 1, sizeof *texts);
 	if (!text || !texts) {
 		r->no_memory = r->in.bad = true;
 		return NULL;
@@ -245,7 +246,8 @@ int ops_get(struct record *rec, const void *bytes, size_t n_bytes, struct err *e
 			    .in = { .at = bytes, .end = (const unsigned char *)bytes + n_bytes } };
 	unsigned char version = wire_byte(&r.in);
 	if (!r.in.bad && version != OPS_VERSION)
-		return err_set(err, -EBADMSG, "the operations' bytes are of version %u, this program knows %u",
+		return err_set(err, -EBADMSG,
+			       "the operations' bytes are of version %u, this program knows %u",
 			       version, OPS_VERSION);
 	uint64_t n = wire_varint(&r.in);
 	if (n && !r.in.bad) {

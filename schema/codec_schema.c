@@ -7,9 +7,17 @@
 
 static json_t *description(const struct field *f)
 {
+	char text[300];
 	bool has_unit = f->unit[0] && strcmp(f->unit, "1") != 0;
-	return json_sprintf("%s%s%s%s", f->meaning, has_unit ? " (" : "", has_unit ? f->unit : "",
-			    has_unit ? ")" : "");
+	(void)snprintf(text, sizeof text, has_unit ? "%s (%s)" : "%s", f->meaning, f->unit);
+	return json_string(text);
+}
+
+static json_t *ref(const struct block *block)
+{
+	char path[100];
+	(void)snprintf(path, sizeof path, "#/$defs/%s", block->name);
+	return json_string(path);
 }
 
 static json_t *type_or_null(const char *type)
@@ -19,8 +27,7 @@ static json_t *type_or_null(const char *type)
 
 static json_t *ref_or_null(const struct block *block)
 {
-	return json_pack("{s:[{s:o},{s:s}]}", "anyOf", "$ref", json_sprintf("#/$defs/%s", block->name),
-			 "type", "null");
+	return json_pack("{s:[{s:o},{s:s}]}", "anyOf", "$ref", ref(block), "type", "null");
 }
 
 static json_t *array_or_null(json_t *items)
@@ -51,7 +58,7 @@ static json_t *field_schema(const struct field *f)
 		json = ref_or_null(f->block);
 		break;
 	case FIELD_LIST:
-		json = array_or_null(json_pack("{s:o}", "$ref", json_sprintf("#/$defs/%s", f->block->name)));
+		json = array_or_null(json_pack("{s:o}", "$ref", ref(f->block)));
 		break;
 	}
 	if (json && json_object_set_new(json, "description", description(f))) {
@@ -123,16 +130,17 @@ static int tighten(json_t *schema)
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		rc |= must_be(p, names[i], "pattern", json_string("^[A-Za-z0-9._+-]{1,128}$"));
 	return rc | json_object_set_new(schema, "required",
-					json_pack("[s,s,s,s,s,s,s,s]", "schema", "run_id", "suite", "app",
-						  "case", "platform", "kind", "status"));
+					json_pack("[s,s,s,s,s,s,s,s]", "schema", "run_id", "suite",
+						  "app", "case", "platform", "kind", "status"));
 }
 
 json_t *record_json_schema(void)
 {
-	json_t *top = json_pack("{s:s,s:s,s:s}", "$schema", "https://json-schema.org/draft/2020-12/schema",
-				"title", RECORD_SCHEMA, "description",
-				"One measurement of one case on one platform. null is never 0: 0 was "
-				"observed, null is not known, and nulls says why.");
+	json_t *top = json_pack(
+		"{s:s,s:s,s:s}", "$schema", "https://json-schema.org/draft/2020-12/schema", "title",
+		RECORD_SCHEMA, "description",
+		"One measurement of one case on one platform. null is never 0: 0 was "
+		"observed, null is not known, and nulls says why.");
 	json_t *body = block_schema(&record_block), *defs = json_object();
 	if (!top || !body || !defs || json_object_update(top, body) || tighten(top) ||
 	    add_definitions(defs, &record_block) || json_object_set(top, "$defs", defs)) {

@@ -46,11 +46,12 @@ bool runid_key(const char *run_id, int64_t *ret_key)
 	if (strlen(run_id) != RUNID_BYTES - 1 || run_id[8] != 'T' || run_id[15] != 'Z' ||
 	    run_id[16] != '-')
 		return false;
-	int64_t year = digits(run_id, 4), month = digits(run_id + 4, 2), day = digits(run_id + 6, 2);
+	int64_t year = digits(run_id, 4), month = digits(run_id + 4, 2),
+		day = digits(run_id + 6, 2);
 	int64_t hour = digits(run_id + 9, 2), minute = digits(run_id + 11, 2);
 	int64_t second = digits(run_id + 13, 2), low = 0;
-	if (year < 1970 || year > 2105 || month < 1 || month > 12 || day < 1 || hour < 0 || hour > 23 ||
-	    minute < 0 || minute > 59 || second < 0 || second > 59)
+	if (year < 1970 || year > 2105 || month < 1 || month > 12 || day < 1 || hour < 0 ||
+	    hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59)
 		return false;
 	int y, m, d;
 	int64_t n = days(year, month, day);
@@ -85,7 +86,8 @@ const char *runid_text(char text[RUNID_BYTES], int64_t key)
 	int64_t of_day = s % 86400;
 	char *to = put_digits(put_digits(put_digits(text, y, 4), m, 2), d, 2);
 	*to++ = 'T';
-	to = put_digits(put_digits(put_digits(to, of_day / 3600, 2), of_day / 60 % 60, 2), of_day % 60, 2);
+	to = put_digits(put_digits(put_digits(to, of_day / 3600, 2), of_day / 60 % 60, 2),
+			of_day % 60, 2);
 	*to++ = 'Z';
 	*to++ = '-';
 	for (int shift = 28; shift >= 0; shift -= 4)

@@ -10,7 +10,10 @@ static size_t one(const unsigned char *p, size_t n)
 	unsigned char c = p[0];
 	if (c < 0x80)
 		return c != 0;
-	size_t len = c >= 0xc2 && c <= 0xdf ? 2 : c >= 0xe0 && c <= 0xef ? 3 : c >= 0xf0 && c <= 0xf4 ? 4 : 0;
+	size_t len = c >= 0xc2 && c <= 0xdf   ? 2
+		     : c >= 0xe0 && c <= 0xef ? 3
+		     : c >= 0xf0 && c <= 0xf4 ? 4
+					      : 0;
 	if (!len || len > n)
 		return 0;
 	unsigned char low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;

@@ -26,7 +26,8 @@ struct wire_out {
 void wire_flush(struct wire_out *w);
 void wire_put_byte(struct wire_out *w, unsigned char byte);
 void wire_put_varint(struct wire_out *w, uint64_t x);
-void wire_put_num(struct wire_out *w, double x); /* as num15: what does not survive text is rounded */
+void wire_put_num(struct wire_out *w,
+		  double x); /* as num15: what does not survive text is rounded */
 void wire_put_bytes(struct wire_out *w, const void *bytes, size_t n);
 
 /* A cursor that has run out stays out: one look at bad at the end is enough. */

@@ -71,7 +71,8 @@ int pack_get(const void *bytes, size_t n, struct buf *b, const void **ret_plain,
 	if (n < sizeof magic || memcmp(bytes, magic, sizeof magic) != 0)
 		return 0;
 	unsigned long long plain_n = ZSTD_getFrameContentSize(bytes, n);
-	if (plain_n == ZSTD_CONTENTSIZE_UNKNOWN || plain_n == ZSTD_CONTENTSIZE_ERROR || plain_n > MAX_BYTES)
+	if (plain_n == ZSTD_CONTENTSIZE_UNKNOWN || plain_n == ZSTD_CONTENTSIZE_ERROR ||
+	    plain_n > MAX_BYTES)
 		return -EBADMSG;
 	char *data = malloc((size_t)plain_n + 1);
 	if (!data)

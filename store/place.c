@@ -16,12 +16,24 @@ static const struct {
 	uint32_t magic;
 	const char *name;
 } shared[] = {
-	{ 0x00006969, "NFS" },      { 0x0000517b, "SMB" },     { 0xff534d42, "CIFS" },
-	{ 0xfe534d42, "SMB 2" },    { 0x0bd00bd0, "Lustre" },  { 0x47504653, "GPFS" },
-	{ 0x00c36400, "CephFS" },   { 0x01021997, "9P" },      { 0x65735546, "FUSE" },
-	{ 0x19830326, "BeeGFS" },   { 0x20030528, "OrangeFS" }, { 0xaad7aaea, "PanFS" },
-	{ 0x01161970, "GFS2" },     { 0x7461636f, "OCFS2" },   { 0x5346414f, "AFS" },
-	{ 0x6b414653, "AFS" },      { 0x73757245, "Coda" },    { 0x0000564c, "NCP" },
+	{ 0x00006969, "NFS" },
+	{ 0x0000517b, "SMB" },
+	{ 0xff534d42, "CIFS" },
+	{ 0xfe534d42, "SMB 2" },
+	{ 0x0bd00bd0, "Lustre" },
+	{ 0x47504653, "GPFS" },
+	{ 0x00c36400, "CephFS" },
+	{ 0x01021997, "9P" },
+	{ 0x65735546, "FUSE" },
+	{ 0x19830326, "BeeGFS" },
+	{ 0x20030528, "OrangeFS" },
+	{ 0xaad7aaea, "PanFS" },
+	{ 0x01161970, "GFS2" },
+	{ 0x7461636f, "OCFS2" },
+	{ 0x5346414f, "AFS" },
+	{ 0x6b414653, "AFS" },
+	{ 0x73757245, "Coda" },
+	{ 0x0000564c, "NCP" },
 	{ 0x786f4256, "a VirtualBox shared folder" },
 };
 
@@ -30,9 +42,9 @@ static void folder_of(char folder[PATH_MAX], const char *path)
 	const char *slash = strrchr(path, '/');
 	size_t n = slash ? (size_t)(slash - path) : 0;
 	if (!slash || n >= PATH_MAX)
-		(void)strcpy(folder, ".");
+		(void)snprintf(folder, PATH_MAX, ".");
 	else if (n == 0)
-		(void)strcpy(folder, "/");
+		(void)snprintf(folder, PATH_MAX, "/");
 	else
 		(void)snprintf(folder, PATH_MAX, "%.*s", (int)n, path);
 }
@@ -51,8 +63,9 @@ int place_check(const char *path, struct err *err)
 	for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++)
 		if ((uint32_t)fs.f_type == shared[i].magic)
 			return err_set(err, -EREMOTE,
-				       "store %s: it lies on %s, where a database's locks do not hold between "
-				       "machines; name a path on a local disk (--db FILE, or [store] db = FILE)",
+				       "store %s: it lies on %s, where a database's locks do not "
+				       "hold between machines; name a path on a local disk "
+				       "(--db FILE, or [store] db = FILE)",
 				       path, shared[i].name);
 	return 0;
 }

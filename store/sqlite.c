@@ -14,16 +14,16 @@
 #define OLDEST_SQLITE 3037000 /* STRICT tables */
 #define BUSY_MS 10000         /* another program writes: a batch takes well under a second */
 
-/* ---- codes ------------------------------------------------------------------------------------- */
+/* ---- codes --------------------------------------------------------------------------------- */
 
 static const struct {
 	int code, rc;
 } codes[] = {
-	{ SQLITE_BUSY, -EBUSY },         { SQLITE_LOCKED, -EBUSY },    { SQLITE_PROTOCOL, -EBUSY },
-	{ SQLITE_NOMEM, -ENOMEM },       { SQLITE_READONLY, -EROFS },  { SQLITE_PERM, -EACCES },
-	{ SQLITE_AUTH, -EACCES },        { SQLITE_CANTOPEN, -EACCES }, { SQLITE_FULL, -ENOSPC },
-	{ SQLITE_CORRUPT, -EUCLEAN },    { SQLITE_NOTADB, -EUCLEAN },  { SQLITE_TOOBIG, -EFBIG },
-	{ SQLITE_CONSTRAINT, -EEXIST },  { SQLITE_INTERRUPT, -EINTR },
+	{ SQLITE_BUSY, -EBUSY },        { SQLITE_LOCKED, -EBUSY },    { SQLITE_PROTOCOL, -EBUSY },
+	{ SQLITE_NOMEM, -ENOMEM },      { SQLITE_READONLY, -EROFS },  { SQLITE_PERM, -EACCES },
+	{ SQLITE_AUTH, -EACCES },       { SQLITE_CANTOPEN, -EACCES }, { SQLITE_FULL, -ENOSPC },
+	{ SQLITE_CORRUPT, -EUCLEAN },   { SQLITE_NOTADB, -EUCLEAN },  { SQLITE_TOOBIG, -EFBIG },
+	{ SQLITE_CONSTRAINT, -EEXIST }, { SQLITE_INTERRUPT, -EINTR },
 };
 
 int sql_error(struct store *s, int code, struct err *err, const char *doing)
@@ -48,15 +48,17 @@ int sql_error(struct store *s, int code, struct err *err, const char *doing)
 	return err_set(err, rc, "store %s: %s: %s", s->path, doing, why);
 }
 
-/* ---- statements -------------------------------------------------------------------------------- */
+/* ---- statements ---------------------------------------------------------------------------- */
 
-sqlite3_stmt *sql_statement(struct store *s, enum statement which, const char *text, struct err *err)
+sqlite3_stmt *sql_statement(struct store *s, enum statement which, const char *text,
+			    struct err *err)
 {
 	sqlite3_stmt *stmt = s->statements[which];
 	if (stmt && !sqlite3_stmt_busy(stmt))
 		return stmt;
 	bool keep = !stmt;
-	int code = sqlite3_prepare_v3(s->db, text, -1, keep ? SQLITE_PREPARE_PERSISTENT : 0, &stmt, NULL);
+	int code = sqlite3_prepare_v3(s->db, text, -1, keep ? SQLITE_PREPARE_PERSISTENT : 0, &stmt,
+				      NULL);
 	if (code) {
 		(void)sql_error(s, code, err, "prepare");
 		return NULL;
@@ -103,8 +105,9 @@ void sql_bind_text(sqlite3_stmt *stmt, int at, const char *text)
 
 double sql_num(sqlite3_stmt *stmt, int column)
 {
-	return sqlite3_column_type(stmt, column) == SQLITE_NULL ? (double)NAN
-								: sqlite3_column_double(stmt, column);
+	return sqlite3_column_type(stmt, column) == SQLITE_NULL
+		       ? (double)NAN
+		       : sqlite3_column_double(stmt, column);
 }
 
 const char *sql_text(sqlite3_stmt *stmt, int column)
@@ -112,7 +115,7 @@ const char *sql_text(sqlite3_stmt *stmt, int column)
 	return (const char *)sqlite3_column_text(stmt, column);
 }
 
-/* ---- transactions ------------------------------------------------------------------------------ */
+/* ---- transactions -------------------------------------------------------------------------- */
 
 static int run_text(struct store *s, enum statement which, const char *text, const char *doing,
 		    struct err *err)
@@ -147,7 +150,8 @@ int sql_begin(struct store *s, struct err *err)
 	if (!s->writable)
 		return err_set(err, -EROFS, "store %s: opened for reading only", s->path);
 	if (s->in_transaction && s->broken)
-		return err_set(err, s->broken, "store %s: an earlier write of this batch failed", s->path);
+		return err_set(err, s->broken, "store %s: an earlier write of this batch failed",
+			       s->path);
 	return s->in_transaction ? 0 : begin(s, err);
 }
 
@@ -178,7 +182,8 @@ int store_commit(struct store *s, struct err *err)
 	int broken = s->broken;
 	if (broken) {
 		store_rollback(s);
-		return err_set(err, broken, "store %s: a write of this batch failed, nothing of it was kept",
+		return err_set(err, broken,
+			       "store %s: a write of this batch failed, nothing of it was kept",
 			       s->path);
 	}
 	s->in_transaction = false;
@@ -194,12 +199,13 @@ void store_rollback(struct store *s)
 	rollback(s);
 }
 
-/* ---- opening ----------------------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------------------------- */
 
 static int open_file(struct store *s, struct err *err)
 {
-	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
-		    (s->writable ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
+	int flags =
+		SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
+		(s->writable ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
 	int code = sqlite3_open_v2(s->path, &s->db, flags, NULL);
 	if (code)
 		return sql_error(s, code, err, "open");
@@ -219,11 +225,14 @@ static int use_wal(struct store *s, struct err *err)
 	return code ? sql_error(s, code, err, "write ahead") : 0;
 }
 
-/* FULL: what was committed is on disk. Deleted pages are not overwritten: nothing here is secret. */
+/* FULL: what was committed is on disk. Deleted pages are not overwritten: nothing here is secret.
+ */
 static int set_up(struct store *s, struct err *err)
 {
-	int rc = sql_exec(s, "PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; "
-			     "PRAGMA synchronous = FULL; PRAGMA secure_delete = FAST", err);
+	int rc = sql_exec(s,
+			  "PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; "
+			  "PRAGMA synchronous = FULL; PRAGMA secure_delete = FAST",
+			  err);
 	if (rc)
 		return rc;
 	rc = steps_apply(s, err); /* before anything is changed: it may not be ours */
@@ -243,16 +252,19 @@ static int must_exist(const char *path, struct err *err)
 	if (!stat(path, &st))
 		return 0;
 	if (errno == ENOENT)
-		return err_set(err, -ENOENT,
-			       "store %s: there is none yet; measure or import something first, or name "
-			       "another with --db", path);
+		return err_set(
+			err, -ENOENT,
+			"store %s: there is none yet; measure or import something first, or name "
+			"another with --db",
+			path);
 	return err_set(err, -errno, "store %s: %s", path, strerror(errno));
 }
 
 int store_open(struct store **ret_store, const char *path, enum store_mode mode, struct err *err)
 {
 	if (sqlite3_libversion_number() < OLDEST_SQLITE)
-		return err_set(err, -ENOSYS, "SQLite %s is too old, 3.37 is needed", sqlite3_libversion());
+		return err_set(err, -ENOSYS, "SQLite %s is too old, 3.37 is needed",
+			       sqlite3_libversion());
 	int rc = mode == STORE_READ ? must_exist(path, err) : 0;
 	if (!rc)
 		rc = place_check(path, err);

@@ -33,8 +33,8 @@ enum statement {
 };
 
 /* The columns that run and, with a prefix, the cell's ok_... and last_... share, in one order. */
-#define SHARED(P)                                                                                        \
-	P "kind, " P "utc, " P "wall_s, " P "cv, " P "min_s, " P "max_s, " P "samples, " P               \
+#define SHARED(P)                                                                                  \
+	P "kind, " P "utc, " P "wall_s, " P "cv, " P "min_s, " P "max_s, " P "samples, " P         \
 	  "process_wall_s, " P "busy_frac, " P "fom, " P "caveats"
 #define N_SHARED 11
 
@@ -55,7 +55,8 @@ int sql_error(struct store *s, int code, struct err *err, const char *doing);
 
 /* A kept statement, reset and without bindings; NULL after saying why. When it is in use further
  * up (a callback that asks again) a new one is made: give each back with sql_release. */
-sqlite3_stmt *sql_statement(struct store *s, enum statement which, const char *text, struct err *err);
+sqlite3_stmt *sql_statement(struct store *s, enum statement which, const char *text,
+			    struct err *err);
 void sql_release(struct store *s, enum statement which, sqlite3_stmt *stmt);
 
 /* Run a statement that gives no row, and release it. */
@@ -68,13 +69,14 @@ int sql_exec(struct store *s, const char *text, struct err *err);
 int sql_begin(struct store *s, struct err *err);
 int sql_end(struct store *s, int rc, struct err *err);
 
-void sql_bind_num(sqlite3_stmt *stmt, int at, double x);       /* NAN is NULL */
+void sql_bind_num(sqlite3_stmt *stmt, int at, double x);          /* NAN is NULL */
 void sql_bind_text(sqlite3_stmt *stmt, int at, const char *text); /* borrowed until reset */
-double sql_num(sqlite3_stmt *stmt, int column);                /* NULL is NAN */
+double sql_num(sqlite3_stmt *stmt, int column);                   /* NULL is NAN */
 const char *sql_text(sqlite3_stmt *stmt, int column);
 
 /* XXH3-128 of a record's bytes; ops may be NULL, which is not the same as empty. */
-void sql_content_hash(unsigned char hash[16], const void *body, size_t n, const void *ops, size_t ops_n);
+void sql_content_hash(unsigned char hash[16], const void *body, size_t n, const void *ops,
+		      size_t ops_n);
 
 /* Make or update the tables; s->writable says whether that is allowed. */
 int steps_apply(struct store *s, struct err *err);

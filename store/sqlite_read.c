@@ -8,9 +8,10 @@
 #include "schema/runid.h"
 #include "store/sqlite.h"
 
-/* ---- one run ----------------------------------------------------------------------------------- */
+/* ---- one run ------------------------------------------------------------------------------- */
 
-void sql_content_hash(unsigned char hash[16], const void *body, size_t n, const void *ops, size_t ops_n)
+void sql_content_hash(unsigned char hash[16], const void *body, size_t n, const void *ops,
+		      size_t ops_n)
 {
 	XXH64_hash_t seed = ops ? XXH3_64bits(ops, ops_n) | 1 : 0;
 	XXH128_canonical_t canonical;
@@ -19,13 +20,14 @@ void sql_content_hash(unsigned char hash[16], const void *body, size_t n, const 
 	memcpy(hash, &canonical, 16);
 }
 
-static int unpack(struct store *s, sqlite3_stmt *stmt, int column, struct buf *b, const void **ret_plain,
-		  size_t *ret_n, const char *run_id, struct err *err)
+static int unpack(struct store *s, sqlite3_stmt *stmt, int column, struct buf *b,
+		  const void **ret_plain, size_t *ret_n, const char *run_id, struct err *err)
 {
-	int rc = pack_get(sqlite3_column_blob(stmt, column), (size_t)sqlite3_column_bytes(stmt, column), b,
-			  ret_plain, ret_n);
+	int rc = pack_get(sqlite3_column_blob(stmt, column),
+			  (size_t)sqlite3_column_bytes(stmt, column), b, ret_plain, ret_n);
 	if (rc == -EBADMSG)
-		return err_set(err, -EUCLEAN, "store %s: the record of run %s is damaged", s->path, run_id);
+		return err_set(err, -EUCLEAN, "store %s: the record of run %s is damaged", s->path,
+			       run_id);
 	return rc ? err_set(err, rc, "store %s: run %s: out of memory", s->path, run_id) : 0;
 }
 
@@ -41,8 +43,10 @@ static int decode(struct store *s, sqlite3_stmt *stmt, const char *run_id, struc
 	if (rc)
 		return rc;
 	sql_content_hash(hash, body, n, ops, ops_n);
-	if (sqlite3_column_bytes(stmt, 2) != 16 || memcmp(sqlite3_column_blob(stmt, 2), hash, 16) != 0)
-		return err_set(err, -EUCLEAN, "store %s: the record of run %s is damaged", s->path, run_id);
+	if (sqlite3_column_bytes(stmt, 2) != 16 ||
+	    memcmp(sqlite3_column_blob(stmt, 2), hash, 16) != 0)
+		return err_set(err, -EUCLEAN, "store %s: the record of run %s is damaged", s->path,
+			       run_id);
 	rc = record_get(rec, body, n, ops, ops_n, err);
 	return rc ? err_wrap(err, rc, "store %s: run %s", s->path, run_id) : 0;
 }
@@ -53,9 +57,11 @@ int store_get_run(struct store *s, const char *run_id, struct record *rec, struc
 	record_init(rec);
 	if (!runid_key(run_id, &key))
 		return err_set(err, -ENOENT, "store %s: there is no run %s", s->path, run_id);
-	sqlite3_stmt *stmt = sql_statement(s, STMT_GET_RUN,
-					   "SELECT body, ops, hash FROM run JOIN run_body ON run_body.run = run.id "
-					   "WHERE run.id = ?", err);
+	sqlite3_stmt *stmt = sql_statement(
+		s, STMT_GET_RUN,
+		"SELECT body, ops, hash FROM run JOIN run_body ON run_body.run = run.id "
+		"WHERE run.id = ?",
+		err);
 	if (!stmt)
 		return s->failed;
 	(void)sqlite3_bind_int64(stmt, 1, key);
@@ -70,7 +76,7 @@ int store_get_run(struct store *s, const char *run_id, struct record *rec, struc
 	return rc;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------- */
 
 /* The columns of SHARED from this one on. */
 static void read_shared(sqlite3_stmt *stmt, int at, struct run_row *row)
@@ -105,8 +111,8 @@ static void also(struct where *w, const char *condition, const char *value)
 
 static void run_where(struct where *w, const struct run_query *q)
 {
-	/* With an application named, its cells' runs are picked by the index; a suite is most of the
-	 * store, and the walk in order of time is left at the limit. */
+	/* With an application named, its cells' runs are picked by the index; a suite is most of
+	 * the store, and the walk in order of time is left at the limit. */
 	bool few = q->app;
 	struct where cells = { 0 };
 	also(&cells, "suite = ?", q->suite);
@@ -133,15 +139,18 @@ static sqlite3_stmt *prepare_runs(struct store *s, const struct run_query *q, in
 	struct buf text = { 0 };
 	sqlite3_stmt *stmt = NULL;
 	run_where(&w, q);
-	buf_puts(&text, "SELECT run.id, suite, app, case_name, platform, status, " SHARED("run.")
-			" FROM run JOIN cell ON cell.id = run.cell");
+	buf_puts(&text, "SELECT run.id, suite, app, case_name, platform, status, " SHARED(
+				"run.") " FROM run JOIN cell ON cell.id = run.cell");
 	if (w.text.len)
 		buf_puts(&text, w.text.data);
-	buf_printf(&text, "%s ORDER BY run.id DESC", w.text.len ? " AND run.id < ?" : " WHERE run.id < ?");
+	buf_printf(&text, "%s ORDER BY run.id DESC",
+		   w.text.len ? " AND run.id < ?" : " WHERE run.id < ?");
 	if (q->limit)
-		buf_printf(&text, " LIMIT %llu", (unsigned long long)(q->limit < INT64_MAX ? q->limit : INT64_MAX));
-	int code = w.text.failed || text.failed ? SQLITE_NOMEM
-						: sqlite3_prepare_v2(s->db, text.data, -1, &stmt, NULL);
+		buf_printf(&text, " LIMIT %llu",
+			   (unsigned long long)(q->limit < INT64_MAX ? q->limit : INT64_MAX));
+	int code = w.text.failed || text.failed
+			   ? SQLITE_NOMEM
+			   : sqlite3_prepare_v2(s->db, text.data, -1, &stmt, NULL);
 	if (code)
 		(void)sql_error(s, code, err, "list runs");
 	for (int i = 0; stmt && i < w.n; i++)
@@ -165,7 +174,8 @@ int store_each_run(struct store *s, const struct run_query *q,
 	int rc = 0, code = SQLITE_DONE;
 	while (!rc && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
 		char run_id[RUNID_BYTES];
-		struct run_row row = { .run_id = runid_text(run_id, sqlite3_column_int64(stmt, 0)) };
+		struct run_row row = { .run_id =
+					       runid_text(run_id, sqlite3_column_int64(stmt, 0)) };
 		row.suite = sql_text(stmt, 1);
 		row.app = sql_text(stmt, 2);
 		row.case_ = sql_text(stmt, 3);
@@ -180,11 +190,11 @@ int store_each_run(struct store *s, const struct run_query *q,
 	return rc;
 }
 
-/* ---- the grid ---------------------------------------------------------------------------------- */
+/* ---- the grid ------------------------------------------------------------------------------ */
 
-#define CELLS                                                                                  \
-	"SELECT suite, app, case_name, platform, runs, ok, " SHARED("ok_") ", last, last_status, " \
-	SHARED("last_") " FROM cell"
+#define CELLS                                                                                      \
+	"SELECT suite, app, case_name, platform, runs, ok, " SHARED(                               \
+		"ok_") ", last, last_status, " SHARED("last_") " FROM cell"
 #define IN_ORDER " ORDER BY suite, app, case_name, platform"
 
 static const char *const cells_by[] = {
@@ -257,18 +267,20 @@ int store_each_declared(struct store *s, const char *suite,
 			void *arg, struct err *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = sqlite3_prepare_v2(s->db,
-				      suite ? "SELECT suite, app, case_name, title FROM declared WHERE suite = ? "
-					      "ORDER BY place"
-					    : "SELECT suite, app, case_name, title FROM declared ORDER BY suite, place",
-				      -1, &stmt, NULL);
+	int code = sqlite3_prepare_v2(
+		s->db,
+		suite ? "SELECT suite, app, case_name, title FROM declared WHERE suite = ? "
+			"ORDER BY place"
+		      : "SELECT suite, app, case_name, title FROM declared ORDER BY suite, place",
+		-1, &stmt, NULL);
 	if (code)
 		return sql_error(s, code, err, "read what is declared");
 	if (suite)
 		sql_bind_text(stmt, 1, suite);
 	int rc = 0;
 	while (!rc && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		const struct declared_case c = { .app = sql_text(stmt, 1), .case_ = sql_text(stmt, 2),
+		const struct declared_case c = { .app = sql_text(stmt, 1),
+						 .case_ = sql_text(stmt, 2),
 						 .title = sql_text(stmt, 3) };
 		rc = each(arg, sql_text(stmt, 0), &c);
 	}

@@ -6,7 +6,8 @@
 
 #include "store/sqlite.h"
 
-#define APPLICATION_ID 0x524f494d /* "ROIM", in the file's header: file(1) and we know it by that */
+#define APPLICATION_ID 0x524f494d /* "ROIM", in the file's header: file(1) and we know it by that  \
+				   */
 
 static const struct {
 	const char *file, *sql;
@@ -40,11 +41,14 @@ static int version_of(struct store *s, int *ret_version, struct err *err)
 		return rc;
 	bool empty = id == 0 && version == 0 && tables == 0;
 	if (id != APPLICATION_ID && !empty)
-		return err_set(err, -EUCLEAN, "store %s: this is another program's database", s->path);
+		return err_set(err, -EUCLEAN, "store %s: this is another program's database",
+			       s->path);
 	if (version > N_STEPS)
 		return err_set(err, -EPROTO,
-			       "store %s: its tables have version %d, made by a newer roimeter; this program "
-			       "knows up to version %d: update it, or name another store", s->path, version, N_STEPS);
+			       "store %s: its tables have version %d, made by a newer roimeter; "
+			       "this program "
+			       "knows up to version %d: update it, or name another store",
+			       s->path, version, N_STEPS);
 	*ret_version = version;
 	return 0;
 }
@@ -53,8 +57,9 @@ static int apply_one(struct store *s, int step, struct err *err)
 {
 	char pragma[96];
 	int rc = sql_exec(s, steps[step].sql, err);
-	(void)snprintf(pragma, sizeof pragma, "PRAGMA application_id = %d; PRAGMA user_version = %d",
-		       APPLICATION_ID, step + 1);
+	(void)snprintf(pragma, sizeof pragma,
+		       "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION_ID,
+		       step + 1);
 	if (!rc)
 		rc = sql_exec(s, pragma, err);
 	return rc ? err_wrap(err, rc, "%s", steps[step].file) : 0;
@@ -67,11 +72,14 @@ int steps_apply(struct store *s, struct err *err)
 	if (rc || version == N_STEPS)
 		return rc;
 	if (!s->writable && version == 0)
-		return err_set(err, -EUCLEAN, "store %s: the file is empty, nothing was stored in it", s->path);
+		return err_set(err, -EUCLEAN,
+			       "store %s: the file is empty, nothing was stored in it", s->path);
 	if (!s->writable)
 		return err_set(err, -EROFS,
-			       "store %s: its tables have version %d and must be brought to version %d first: run "
-			       "a command that stores something", s->path, version, N_STEPS);
+			       "store %s: its tables have version %d and must be brought to "
+			       "version %d first: run "
+			       "a command that stores something",
+			       s->path, version, N_STEPS);
 	/* Each step by itself, and looked at again under the lock: another program may be at it. */
 	while (version < N_STEPS) {
 		rc = sql_begin(s, err);

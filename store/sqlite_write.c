@@ -8,7 +8,7 @@
 #include "schema/runid.h"
 #include "store/sqlite.h"
 
-/* ---- a run in columns -------------------------------------------------------------------------- */
+/* ---- a run in columns ---------------------------------------------------------------------- */
 
 static struct run_row row_of(const struct record *rec)
 {
@@ -36,15 +36,16 @@ static struct run_row row_of(const struct record *rec)
 
 static void bind_shared(sqlite3_stmt *stmt, int at, const struct run_row *row)
 {
-	const double numbers[] = { row->wall_s,  row->cv,	       row->min_s,     row->max_s, row->samples,
-				   row->process_wall_s, row->busy_frac, row->fom, row->caveats };
+	const double numbers[] = { row->wall_s,    row->cv,      row->min_s,
+				   row->max_s,     row->samples, row->process_wall_s,
+				   row->busy_frac, row->fom,     row->caveats };
 	sql_bind_text(stmt, at, row->kind);
 	sql_bind_text(stmt, at + 1, row->utc);
 	for (int i = 0; i < N_SHARED - 2; i++)
 		sql_bind_num(stmt, at + 2 + i, numbers[i]);
 }
 
-/* ---- add --------------------------------------------------------------------------------------- */
+/* ---- add ----------------------------------------------------------------------------------- */
 
 struct new_run {
 	int64_t key;
@@ -65,14 +66,15 @@ static int encode(struct store *s, const struct record *rec, struct new_run *run
 	if (s->body.failed || s->ops.failed)
 		return err_set(err, -ENOMEM, "out of memory");
 	sql_content_hash(run->hash, s->body.data, s->body.len, run->has_ops ? s->ops.data : NULL,
-		 run->has_ops ? s->ops.len : 0);
+			 run->has_ops ? s->ops.len : 0);
 	return 0;
 }
 
 /* 1: there already, the same. */
 static int find_same(struct store *s, const struct new_run *run, struct err *err)
 {
-	sqlite3_stmt *stmt = sql_statement(s, STMT_FIND_RUN, "SELECT hash FROM run WHERE id = ?", err);
+	sqlite3_stmt *stmt =
+		sql_statement(s, STMT_FIND_RUN, "SELECT hash FROM run WHERE id = ?", err);
 	if (!stmt)
 		return s->failed;
 	(void)sqlite3_bind_int64(stmt, 1, run->key);
@@ -82,7 +84,8 @@ static int find_same(struct store *s, const struct new_run *run, struct err *err
 			    !memcmp(sqlite3_column_blob(stmt, 0), run->hash, sizeof run->hash);
 		rc = same ? 1
 			  : err_set(err, -EEXIST,
-				    "store %s: run %s is there already, with another content; nothing was changed",
+				    "store %s: run %s is there already, with another content; "
+				    "nothing was changed",
 				    s->path, run->row.run_id);
 	} else if (code != SQLITE_DONE) {
 		rc = sql_error(s, code, err, "look for the run");
@@ -105,34 +108,43 @@ static void bind_names(sqlite3_stmt *stmt, int at, const struct run_row *row)
 
 static int64_t key_or_none(sqlite3_stmt *stmt, int column)
 {
-	return sqlite3_column_type(stmt, column) == SQLITE_NULL ? INT64_MIN : sqlite3_column_int64(stmt, column);
+	return sqlite3_column_type(stmt, column) == SQLITE_NULL
+		       ? INT64_MIN
+		       : sqlite3_column_int64(stmt, column);
 }
 
 static int new_cell(struct store *s, const struct run_row *row, struct err *err)
 {
-	sqlite3_stmt *stmt = sql_statement(s, STMT_NEW_CELL,
-					   "INSERT INTO cell (suite, app, case_name, platform, id, runs) VALUES "
-					   "(?, ?, ?, ?, (SELECT coalesce(max(id), 0) + 1 FROM cell), 0)", err);
+	sqlite3_stmt *stmt =
+		sql_statement(s, STMT_NEW_CELL,
+			      "INSERT INTO cell (suite, app, case_name, platform, id, runs) VALUES "
+			      "(?, ?, ?, ?, (SELECT coalesce(max(id), 0) + 1 FROM cell), 0)",
+			      err);
 	if (!stmt)
 		return s->failed;
 	bind_names(stmt, 1, row);
 	return sql_run(s, STMT_NEW_CELL, stmt, err, "add a cell");
 }
 
-static int find_cell(struct store *s, const struct run_row *row, struct cell_state *ret, struct err *err)
+static int find_cell(struct store *s, const struct run_row *row, struct cell_state *ret,
+		     struct err *err)
 {
 	for (int made = 0;; made++) {
-		sqlite3_stmt *stmt = sql_statement(s, STMT_FIND_CELL,
-						   "SELECT id, ok, last FROM cell WHERE suite = ? AND app = ? "
-						   "AND case_name = ? AND platform = ?", err);
+		sqlite3_stmt *stmt =
+			sql_statement(s, STMT_FIND_CELL,
+				      "SELECT id, ok, last FROM cell WHERE suite = ? AND app = ? "
+				      "AND case_name = ? AND platform = ?",
+				      err);
 		if (!stmt)
 			return s->failed;
 		bind_names(stmt, 1, row);
 		int code = sqlite3_step(stmt);
 		if (code == SQLITE_ROW)
-			*ret = (struct cell_state){ sqlite3_column_int64(stmt, 0), key_or_none(stmt, 1),
-						    key_or_none(stmt, 2) };
-		int rc = code == SQLITE_ROW || code == SQLITE_DONE ? 0 : sql_error(s, code, err, "find the cell");
+			*ret = (struct cell_state){ sqlite3_column_int64(stmt, 0),
+						    key_or_none(stmt, 1), key_or_none(stmt, 2) };
+		int rc = code == SQLITE_ROW || code == SQLITE_DONE
+				 ? 0
+				 : sql_error(s, code, err, "find the cell");
 		sql_release(s, STMT_FIND_CELL, stmt);
 		if (rc || code == SQLITE_ROW || made)
 			return rc;
@@ -144,9 +156,11 @@ static int find_cell(struct store *s, const struct run_row *row, struct cell_sta
 
 static int put_run(struct store *s, const struct new_run *run, int64_t cell, struct err *err)
 {
-	sqlite3_stmt *stmt = sql_statement(s, STMT_PUT_RUN,
-					   "INSERT INTO run (" SHARED("") ", id, cell, status, hash) "
-					   "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", err);
+	sqlite3_stmt *stmt = sql_statement(
+		s, STMT_PUT_RUN,
+		"INSERT INTO run (" SHARED("") ", id, cell, status, hash) "
+					       "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		err);
 	if (!stmt)
 		return s->failed;
 	bind_shared(stmt, 1, &run->row);
@@ -158,7 +172,8 @@ static int put_run(struct store *s, const struct new_run *run, int64_t cell, str
 	if (rc)
 		return rc;
 
-	stmt = sql_statement(s, STMT_PUT_BODY, "INSERT INTO run_body (run, body, ops) VALUES (?, ?, ?)", err);
+	stmt = sql_statement(s, STMT_PUT_BODY,
+			     "INSERT INTO run_body (run, body, ops) VALUES (?, ?, ?)", err);
 	if (!stmt)
 		return s->failed;
 	(void)sqlite3_bind_int64(stmt, 1, run->key);
@@ -173,13 +188,15 @@ static int put_run(struct store *s, const struct new_run *run, int64_t cell, str
 	return sql_run(s, STMT_PUT_BODY, stmt, err, "add the record");
 }
 
-#define ASSIGN(P)                                                                                        \
-	P "kind = ?6, " P "utc = ?7, " P "wall_s = ?8, " P "cv = ?9, " P "min_s = ?10, " P               \
-	  "max_s = ?11, " P "samples = ?12, " P "process_wall_s = ?13, " P "busy_frac = ?14, " P         \
+#define ASSIGN(P)                                                                                  \
+	P "kind = ?6, " P "utc = ?7, " P "wall_s = ?8, " P "cv = ?9, " P "min_s = ?10, " P         \
+	  "max_s = ?11, " P "samples = ?12, " P "process_wall_s = ?13, " P "busy_frac = ?14, " P   \
 	  "fom = ?15, " P "caveats = ?16"
-#define LAST_NULL                                                                                        \
-	"last_kind = NULL, last_utc = NULL, last_wall_s = NULL, last_cv = NULL, last_min_s = NULL, "     \
-	"last_max_s = NULL, last_samples = NULL, last_process_wall_s = NULL, last_busy_frac = NULL, "    \
+#define LAST_NULL                                                                                  \
+	"last_kind = NULL, last_utc = NULL, last_wall_s = NULL, last_cv = NULL, last_min_s = "     \
+	"NULL, "                                                                                   \
+	"last_max_s = NULL, last_samples = NULL, last_process_wall_s = NULL, last_busy_frac = "    \
+	"NULL, "                                                                                   \
 	"last_fom = NULL, last_caveats = NULL, last_status = NULL"
 #define COUNT "UPDATE cell SET runs = runs + 1"
 #define OF_CELL " WHERE suite = ?1 AND app = ?2 AND case_name = ?3 AND platform = ?4"
@@ -191,7 +208,8 @@ static const struct {
 	[0] = { STMT_CELL_COUNT, COUNT OF_CELL },
 	[1] = { STMT_CELL_OK, COUNT ", ok = ?5, " ASSIGN("ok_") OF_CELL },
 	[2] = { STMT_CELL_LAST, COUNT ", last = ?5, last_status = ?17, " ASSIGN("last_") OF_CELL },
-	[3] = { STMT_CELL_BOTH, COUNT ", ok = ?5, last = ?5, " ASSIGN("ok_") ", " LAST_NULL OF_CELL },
+	[3] = { STMT_CELL_BOTH,
+		COUNT ", ok = ?5, last = ?5, " ASSIGN("ok_") ", " LAST_NULL OF_CELL },
 };
 
 /* Later is by run id, so runs may come in any order: an ok one may be the latest of its kind and
@@ -246,7 +264,7 @@ int store_add_run(struct store *s, const struct record *rec, struct err *err)
 	return sql_end(s, add(s, &run, err), err);
 }
 
-/* ---- delete ------------------------------------------------------------------------------------ */
+/* ---- delete -------------------------------------------------------------------------------- */
 
 static int delete_row(struct store *s, int64_t key, struct err *err)
 {
@@ -260,17 +278,28 @@ static int delete_row(struct store *s, int64_t key, struct err *err)
 
 /* What the grid shows of this cell, from its runs: they are few, and their index ends in id. */
 static const char *const remake_cell[] = {
-	"UPDATE cell SET runs = runs - 1, (ok, " SHARED("ok_") ") = (SELECT id, " SHARED("")
-	" FROM run WHERE cell = ?1 AND status = 'ok' ORDER BY id DESC LIMIT 1), (last, last_status, "
-	SHARED("last_") ") = (SELECT id, status, " SHARED("")
-	" FROM run WHERE cell = ?1 ORDER BY id DESC LIMIT 1) WHERE id = ?1",
+	"UPDATE cell SET runs = runs - 1, (ok, " SHARED("ok_") ") = (SELECT id, " SHARED(
+		"") " FROM run WHERE cell = ?1 AND status = 'ok' ORDER BY id DESC LIMIT 1), (last, "
+		    "last_status, " SHARED("last_") ") = (SELECT id, status, " SHARED("") " FROM "
+											  "run "
+											  "WHERE "
+											  "cell = "
+											  "?1 "
+											  "ORDER "
+											  "BY id "
+											  "DESC "
+											  "LIMIT "
+											  "1) "
+											  "WHERE "
+											  "id = ?1",
 	"UPDATE cell SET " LAST_NULL " WHERE id = ?1 AND last = ok",
 	"DELETE FROM cell WHERE id = ?1 AND last IS NULL",
 };
 
 static int delete_run(struct store *s, int64_t key, const char *run_id, struct err *err)
 {
-	sqlite3_stmt *stmt = sql_statement(s, STMT_CELL_OF_RUN, "SELECT cell FROM run WHERE id = ?", err);
+	sqlite3_stmt *stmt =
+		sql_statement(s, STMT_CELL_OF_RUN, "SELECT cell FROM run WHERE id = ?", err);
 	if (!stmt)
 		return s->failed;
 	(void)sqlite3_bind_int64(stmt, 1, key);
@@ -284,7 +313,8 @@ static int delete_run(struct store *s, int64_t key, const char *run_id, struct e
 	if (!rc)
 		rc = delete_row(s, key, err);
 	for (int i = 0; i < 3 && !rc; i++) {
-		stmt = sql_statement(s, (enum statement)(STMT_REMAKE_CELL + i), remake_cell[i], err);
+		stmt = sql_statement(s, (enum statement)(STMT_REMAKE_CELL + i), remake_cell[i],
+				     err);
 		if (!stmt)
 			return s->failed;
 		(void)sqlite3_bind_int64(stmt, 1, cell);
@@ -304,19 +334,21 @@ int store_delete_run(struct store *s, const char *run_id, struct err *err)
 	return sql_end(s, delete_run(s, key, run_id, err), err);
 }
 
-/* ---- declare ----------------------------------------------------------------------------------- */
+/* ---- declare ------------------------------------------------------------------------------- */
 
 static int declare(struct store *s, const char *suite, const struct declared_case *cases, size_t n,
 		   struct err *err)
 {
-	sqlite3_stmt *stmt = sql_statement(s, STMT_UNDECLARE, "DELETE FROM declared WHERE suite = ?", err);
+	sqlite3_stmt *stmt =
+		sql_statement(s, STMT_UNDECLARE, "DELETE FROM declared WHERE suite = ?", err);
 	if (!stmt)
 		return s->failed;
 	sql_bind_text(stmt, 1, suite);
 	int rc = sql_run(s, STMT_UNDECLARE, stmt, err, "declare");
 	for (size_t i = 0; i < n && !rc; i++) {
 		stmt = sql_statement(s, STMT_DECLARE,
-				     "INSERT INTO declared (suite, place, app, case_name, title) VALUES (?,?,?,?,?)",
+				     "INSERT INTO declared (suite, place, app, case_name, title) "
+				     "VALUES (?,?,?,?,?)",
 				     err);
 		if (!stmt)
 			return s->failed;
@@ -327,7 +359,8 @@ static int declare(struct store *s, const char *suite, const struct declared_cas
 		sql_bind_text(stmt, 5, cases[i].title);
 		rc = sql_run(s, STMT_DECLARE, stmt, err, "declare");
 		if (rc == -EEXIST)
-			err_set(err, rc, "store %s: %s/%s is declared twice", s->path, cases[i].app, cases[i].case_);
+			err_set(err, rc, "store %s: %s/%s is declared twice", s->path, cases[i].app,
+				cases[i].case_);
 	}
 	return rc;
 }

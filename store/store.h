@@ -47,9 +47,10 @@ struct run_row {
 
 struct run_query {
 	const char *suite, *app, *case_, *platform, *status, *kind; /* NULL: any */
-	const char *since;  /* utc, inclusive; NULL: any */
-	const char *before; /* run id: only older ones (a cursor); NULL: newest first from the top */
-	uint64_t limit;     /* 0: no limit */
+	const char *since;                                          /* utc, inclusive; NULL: any */
+	const char
+		*before; /* run id: only older ones (a cursor); NULL: newest first from the top */
+	uint64_t limit;  /* 0: no limit */
 };
 
 /* Newest first (by run id). A callback that answers non-zero ends the walk with that number. */

@@ -74,7 +74,7 @@ static void refused(const char *text, const char *sentence)
 	assert_string_equal(err.text, sentence);
 }
 
-/* ---- text and bytes and back ------------------------------------------------------------------- */
+/* ---- text and bytes and back --------------------------------------------------------------- */
 
 static void any_record_survives_text_and_bytes(void **state)
 {
@@ -89,7 +89,8 @@ static void any_record_survives_text_and_bytes(void **state)
 		struct buf text = text_of(&rec), bytes = bytes_of(&rec), ops = ops_of(&rec);
 
 		from_text(&again, text.data);
-		struct buf text2 = text_of(&again), bytes2 = bytes_of(&again), ops2 = ops_of(&again);
+		struct buf text2 = text_of(&again), bytes2 = bytes_of(&again),
+			   ops2 = ops_of(&again);
 		assert_same_bytes(&text, &text2);
 		assert_same_bytes(&bytes, &bytes2);
 		assert_same_bytes(&ops, &ops2);
@@ -135,8 +136,9 @@ static void numbers_are_written_short_and_exact(void **state)
 {
 	(void)state;
 	struct record rec;
-	from_text(&rec, "{\"schema\":\"roimeter-record/1\",\"roi\":{\"wall_s\":0.1,\"steps\":3.0,"
-			"\"min_s\":1e22,\"max_s\":0.30000000000000004,\"entries\":9007199254740993}}");
+	from_text(&rec,
+		  "{\"schema\":\"roimeter-record/1\",\"roi\":{\"wall_s\":0.1,\"steps\":3.0,"
+		  "\"min_s\":1e22,\"max_s\":0.30000000000000004,\"entries\":9007199254740993}}");
 	struct buf b = text_of(&rec);
 	assert_non_null(strstr(b.data, "\"wall_s\":0.1,"));
 	assert_non_null(strstr(b.data, "\"steps\":3,"));
@@ -156,7 +158,8 @@ static void every_refusal_names_its_place(void **state)
 	refused("{\"schema\":\"roimeter-record/2\",\"new\":1}",
 		"schema: \"roimeter-record/2\" is not known, only \"roimeter-record/1\"");
 	refused(S "\"roi\":{\"runs_s\":[1,2,\"x\"]}}", "roi.runs_s[2]: expected a number or null");
-	refused(S "\"roi\":{\"wal_s\":1}}", "roi.wal_s: this key is not known in roimeter-record/1");
+	refused(S "\"roi\":{\"wal_s\":1}}",
+		"roi.wal_s: this key is not known in roimeter-record/1");
 	refused(S "\"case_\":\"x\"}", "case_: this key is not known in roimeter-record/1");
 	refused(S "\"inputs\":{\"argv\":[\"a\",null]}}", "inputs.argv[1]: expected a text");
 	refused(S "\"executions\":[{},{\"used\":1}]}",
@@ -176,7 +179,7 @@ static void every_refusal_names_its_place(void **state)
 	refused(deep, "t:1:1: nested deeper than 64 levels");
 }
 
-/* ---- bytes of other versions, damaged bytes ------------------------------------------------------ */
+/* ---- bytes of other versions, damaged bytes ------------------------------------------------ */
 
 static void bytes_of_an_older_table_leave_new_fields_null(void **state)
 {
@@ -199,9 +202,11 @@ static void bytes_of_a_newer_table_are_read_as_far_as_known(void **state)
 {
 	(void)state;
 	struct buf inner = { 0 }, b = { 0 };
-	buf_put(&inner, "\2s\0\2d\0\0\0\0\0\0\0", 12); /* schema, suite; the rest to status_text null */
+	buf_put(&inner, "\2s\0\2d\0\0\0\0\0\0\0",
+		12); /* schema, suite; the rest to status_text null */
 	size_t n = measurement_block.count;
-	char head[5] = { (char)(n + 1), (char)(2 + (n - 1) + 2) }; /* fields, length in four bytes */
+	char head[5] = { (char)(n + 1),
+			 (char)(2 + (n - 1) + 2) }; /* fields, length in four bytes */
 	buf_put(&inner, head, 5);
 	buf_put(&inner, "\2t", 2);
 	for (size_t i = 1; i < n; i++)
@@ -230,7 +235,8 @@ static void operations_of_other_versions_are_read_as_far_as_known(void **state)
 {
 	(void)state;
 	struct record rec;
-	/* Two operations, three columns: names new "k" and the same, categories null, counts 5, 6. */
+	/* Two operations, three columns: names new "k" and the same, categories null, counts 5, 6.
+	 */
 	static const unsigned char older[] = { 1, 3, 3, 4, 1, 1, 'k', 2, 2, 0, 0, 2, 10, 11 };
 	assert_int_equal(record_get(&rec, "\1\0", 2, older, sizeof older, NULL), 0);
 	assert_int_equal(rec.body.ops.n, 2);
@@ -240,8 +246,8 @@ static void operations_of_other_versions_are_read_as_far_as_known(void **state)
 
 	/* One operation, and a column more than is known. */
 	assert_int_equal(op_block.count, 8);
-	static const unsigned char newer[] = { 1, 2, 9, 3, 1, 1, 'k', 1, 0, 1, 9, 1, 0, 1, 0,
-					       1, 0, 1, 0, 1, 0, 5, 'w', 'h', 'a', 't', '?' };
+	static const unsigned char newer[] = { 1, 2, 9, 3, 1, 1, 'k', 1, 0,   1,   9,   1,   0,  1,
+					       0, 1, 0, 1, 0, 1, 0,   5, 'w', 'h', 'a', 't', '?' };
 	assert_int_equal(record_get(&rec, "\1\0", 2, newer, sizeof newer, NULL), 0);
 	assert_true(rec.body.ops.n == 1 && rec.body.ops.items[0].count == 4);
 	record_done(&rec);
@@ -269,7 +275,7 @@ static void bytes_cut_anywhere_are_damaged_and_nothing_worse(void **state)
 	record_done(&rec);
 }
 
-/* ---- operations -------------------------------------------------------------------------------- */
+/* ---- operations ---------------------------------------------------------------------------- */
 
 static void fill_ops(struct record *rec, size_t n)
 {
@@ -330,7 +336,7 @@ static void a_mean_that_somebody_else_rounded_is_kept(void **state)
 	record_done(&got);
 }
 
-/* ---- check ------------------------------------------------------------------------------------- */
+/* ---- check --------------------------------------------------------------------------------- */
 
 static void a_record_that_may_not_be_stored_is_told_why(void **state)
 {
@@ -344,38 +350,39 @@ static void a_record_that_may_not_be_stored_is_told_why(void **state)
 	struct caveat caveat = { .code = "Bad Code", .text = "x" };
 	struct null_reason reason = { .field = "device", .why = "because" };
 	assert_int_equal(record_check(&rec, &err), 0);
-#define REFUSED(change, sentence)                            \
-	*b = good;                                           \
-	change;                                              \
-	assert_int_equal(record_check(&rec, &err), -EINVAL); \
+#define REFUSED(change, sentence)                                                                  \
+	*b = good;                                                                                 \
+	change;                                                                                    \
+	assert_int_equal(record_check(&rec, &err), -EINVAL);                                       \
 	assert_string_equal(err.text, sentence)
 	REFUSED(b->app = "a b", "app: \"a b\" has a character outside A-Z a-z 0-9 . _ + -");
 	REFUSED(b->case_ = NULL, "case: a name of 1 to 128 characters is needed");
 	REFUSED(b->run_id = "20260230T000000Z-00000000",
-		"run_id: \"20260230T000000Z-00000000\" is not a time and eight hexadecimal digits, as in "
+		"run_id: \"20260230T000000Z-00000000\" is not a time and eight hexadecimal digits, "
+		"as in "
 		"20260929T045201Z-0123abcd");
 	REFUSED(b->status = "fine", "status: \"fine\" is not known");
 	REFUSED(b->kind = NULL, "kind: \"\" is not measured, imported, ambient or simulated");
 	REFUSED(b->utc = "2026-09-29 04:52:01Z",
 		"utc: \"2026-09-29 04:52:01Z\" is not a time as in 2026-09-29T04:52:01Z");
 	REFUSED(b->status = "ok"; b->roi.wall_s = (double)NAN,
-		"roi.wall_s: a run that is ok has a time for its region");
+				  "roi.wall_s: a run that is ok has a time for its region");
 	REFUSED(b->roi.steps = -1, "roi.steps: a count or a size below zero");
 	REFUSED(b->device.busy_s = (double)INFINITY,
 		"device.busy_s: the number is infinite; what is not known is null");
-	REFUSED(b->roi.runs_s.items = minus; b->roi.runs_s.n = 2,
-		"roi.runs_s[1]: a sample is a time of 0 or more");
+	REFUSED(b->roi.runs_s.items = minus;
+		b->roi.runs_s.n = 2, "roi.runs_s[1]: a sample is a time of 0 or more");
 	REFUSED(b->status_text = "\xff", "status_text: the text is not UTF-8");
 	REFUSED(b->launcher.audit_ok = 5, "launcher.audit_ok: neither yes nor no");
-	REFUSED(b->caveats.items = &caveat; b->caveats.n = 1,
-		"caveats[0].code: \"Bad Code\" is not made of a-z 0-9 _ . -");
-	REFUSED(b->nulls.items = &reason; b->nulls.n = 1,
-		"nulls[0].why: \"because\" is not a reason that is known");
+	REFUSED(b->caveats.items = &caveat;
+		b->caveats.n = 1, "caveats[0].code: \"Bad Code\" is not made of a-z 0-9 _ . -");
+	REFUSED(b->nulls.items = &reason;
+		b->nulls.n = 1, "nulls[0].why: \"because\" is not a reason that is known");
 #undef REFUSED
 	record_done(&rec);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory -------------------------------------------------------------------------------- */
 
 static void every_failed_allocation_is_survived(void **state)
 {

@@ -14,7 +14,7 @@
 #include "store/pack.h"
 #include "tests/unit/random_record.h"
 
-/* ---- compared with files that are kept --------------------------------------------------------- */
+/* ---- compared with files that are kept ----------------------------------------------------- */
 
 static bool writing_golden(void)
 {
@@ -37,7 +37,8 @@ static void the_json_schema_is_what_the_tables_say(void **state)
 	if (file_read(&kept, path, &err))
 		fail_msg("%s", err.text);
 	if (kept.len != got.len || memcmp(kept.data, got.data, got.len) != 0)
-		fail_msg("%s is not what the tables say: make golden, and look at the change", path);
+		fail_msg("%s is not what the tables say: make golden, and look at the change",
+			 path);
 	buf_done(&got);
 	buf_done(&kept);
 	free(text);
@@ -122,7 +123,8 @@ static void csv_cells_are_quoted_and_null_is_empty(void **state)
 	assert_int_equal(record_caveat(&rec, "one", "x"), 0);
 	assert_int_equal(record_caveat(&rec, "two", "x"), 0);
 	record_csv_row(&row, &rec);
-	assert_non_null(strstr(row.data, "roimeter-record/1,,,heat,,,,,,\"say \"\"no\"\", then\nstop\",,"));
+	assert_non_null(
+		strstr(row.data, "roimeter-record/1,,,heat,,,,,,\"say \"\"no\"\", then\nstop\",,"));
 	assert_non_null(strstr(row.data, ",\"[\"\"a,b\"\",\"\"c\\\"\"d\"\"]\","));
 	assert_non_null(strstr(row.data, ",0,1.5;;2,,"));
 	assert_non_null(strstr(row.data, ",false,"));
@@ -131,15 +133,17 @@ static void csv_cells_are_quoted_and_null_is_empty(void **state)
 	record_done(&rec);
 }
 
-/* ---- run ids ------------------------------------------------------------------------------------ */
+/* ---- run ids ------------------------------------------------------------------------------- */
 
 static void run_ids_and_their_numbers_sort_alike(void **state)
 {
 	(void)state;
 	static const char *const ids[] = {
-		"19700101T000000Z-00000000", "19700101T000000Z-ffffffff", "20000229T235959Z-80000000",
-		"20000301T000000Z-00000000", "20260929T045201Z-0123abcd", "20380119T031408Z-00000001",
-		"20991231T235959Z-00000000", "21000301T000000Z-00000000", "21051231T235959Z-ffffffff",
+		"19700101T000000Z-00000000", "19700101T000000Z-ffffffff",
+		"20000229T235959Z-80000000", "20000301T000000Z-00000000",
+		"20260929T045201Z-0123abcd", "20380119T031408Z-00000001",
+		"20991231T235959Z-00000000", "21000301T000000Z-00000000",
+		"21051231T235959Z-ffffffff",
 	};
 	int64_t before = INT64_MIN, key;
 	for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
@@ -175,14 +179,15 @@ static void what_is_no_run_id_is_none(void **state)
 		assert_false(runid_key(none[i], &key));
 }
 
-/* ---- text, lists -------------------------------------------------------------------------------- */
+/* ---- text, lists --------------------------------------------------------------------------- */
 
 static void text_that_is_not_utf8_is_made_so(void **state)
 {
 	(void)state;
 	static const char *const bad[] = {
-		"\x80", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
-		"\xf8\x88\x80\x80\x80", "\xc3", "0123456789\xff",
+		"\x80",         "\xc0\xaf",         "\xe0\x80\x80",
+		"\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80",
+		"\xc3",         "0123456789\xff",
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		char out[64];
@@ -192,15 +197,23 @@ static void text_that_is_not_utf8_is_made_so(void **state)
 	}
 	assert_true(utf8_valid("0123456\xf4\x8f\xbf\xbf\xed\x9f\xbf\xc2\x80", 16));
 	assert_false(utf8_valid("0123456789\0ab", 13));
-	assert_false(utf8_valid("0\0" "123456789", 11));
+	assert_false(utf8_valid("0\0"
+				"123456789",
+				11));
 
 	struct record rec;
 	record_init(&rec);
-	assert_string_equal(record_text(&rec, "a\0\xff" "b", 4), "a\xef\xbf\xbd\xef\xbf\xbd" "b");
+	assert_string_equal(record_text(&rec,
+					"a\0\xff"
+					"b",
+					4),
+			    "a\xef\xbf\xbd\xef\xbf\xbd"
+			    "b");
 	assert_null(record_text(&rec, NULL, 0));
 	rec.body.status_text = "\xff"; /* shown as well as can be, and not stored */
 	json_t *json = record_to_json(&rec);
-	assert_string_equal(json_string_value(json_object_get(json, "status_text")), "\xef\xbf\xbd");
+	assert_string_equal(json_string_value(json_object_get(json, "status_text")),
+			    "\xef\xbf\xbd");
 	json_decref(json);
 	record_done(&rec);
 }
@@ -225,14 +238,15 @@ static void caveats_grow(void **state)
 	record_done(&rec);
 }
 
-/* ---- num15, against text ------------------------------------------------------------------------- */
+/* ---- num15, against text ------------------------------------------------------------------- */
 
 static void num15_is_what_text_says(void **state)
 {
 	(void)state;
 	struct dice d = { 15 };
 	for (int i = 0; i < 200000; i++) {
-		double x = ldexp((double)roll(&d) / 1.8446744073709552e19 + 0.5, (int)below(&d, 90) - 30);
+		double x = ldexp((double)roll(&d) / 1.8446744073709552e19 + 0.5,
+				 (int)below(&d, 90) - 30);
 		if (i % 3 == 0)
 			x = (double)roll(&d) / (double)(1 + below(&d, 100000));
 		if (i % 7 == 0)
@@ -247,7 +261,7 @@ static void num15_is_what_text_says(void **state)
 	assert_true(signbit(num15(-0.0)));
 }
 
-/* ---- packed blobs --------------------------------------------------------------------------------- */
+/* ---- packed blobs -------------------------------------------------------------------------- */
 
 static void what_is_packed_is_unpacked(void **state)
 {
@@ -270,14 +284,17 @@ static void what_is_packed_is_unpacked(void **state)
 			assert_memory_equal(got, plain.data, n);
 			if (stored_n < n) {
 				buf_done(&back);
-				assert_int_equal(pack_get(stored, stored_n - 1, &back, &got, &got_n), -EBADMSG);
+				assert_int_equal(
+					pack_get(stored, stored_n - 1, &back, &got, &got_n),
+					-EBADMSG);
 			}
 			buf_done(&plain);
 			buf_done(&back);
 		}
 	}
 	/* A frame that promises more than anybody would store. */
-	static const unsigned char bomb[] = { 0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0 };
+	static const unsigned char bomb[] = { 0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0,
+					      0,    0,    1,    0,    0,    1, 0, 0 };
 	struct buf back = { 0 };
 	const void *got;
 	size_t got_n;

@@ -63,14 +63,21 @@ static inline double any_number(struct dice *d, bool negative_too)
 static inline const char *any_text(struct dice *d, struct arena *a)
 {
 	static const char *const some[] = {
-		"", "ok", "a b", "quote \" comma , semicolon ;", "line\nnext\r\n\ttab",
-		"\xc3\xa4\xe2\x82\xac", "\xf0\x9f\x8f\x94 mountain", "\x01\x7f",
+		"",
+		"ok",
+		"a b",
+		"quote \" comma , semicolon ;",
+		"line\nnext\r\n\ttab",
+		"\xc3\xa4\xe2\x82\xac",
+		"\xf0\x9f\x8f\x94 mountain",
+		"\x01\x7f",
 		"void k<float, 3>(float const*, int)",
 	};
 	size_t n = sizeof some / sizeof some[0], i = below(d, n + 2);
 	if (i < n)
 		return some[i];
-	return i == n ? NULL : arena_printf(a, "%0*llu", (int)below(d, 300), (unsigned long long)roll(d));
+	return i == n ? NULL
+		      : arena_printf(a, "%0*llu", (int)below(d, 300), (unsigned long long)roll(d));
 }
 
 static inline void any_block(struct dice *d, struct arena *a, const struct block *block, void *at);
@@ -116,8 +123,8 @@ static inline void any_block(struct dice *d, struct arena *a, const struct block
 /* Passes record_check. One of 24 cells; the run id says how old it is. */
 static inline void any_record(struct record *rec, struct dice *d, unsigned second)
 {
-	static const char *const statuses[] = { "ok", "ok", "ok", "ok", "ok", "clean_failed",
-						"roi_missing" };
+	static const char *const statuses[] = { "ok", "ok",           "ok",         "ok",
+						"ok", "clean_failed", "roi_missing" };
 	record_init(rec);
 	any_block(d, &rec->arena, &record_block, &rec->body);
 	struct record_body *b = &rec->body;
@@ -137,7 +144,8 @@ static inline void any_record(struct record *rec, struct dice *d, unsigned secon
 	for (size_t i = 0; i < b->caveats.n; i++)
 		b->caveats.items[i] = (struct caveat){ .code = "few_samples", .text = "Few." };
 	for (size_t i = 0; i < b->nulls.n; i++)
-		b->nulls.items[i] = (struct null_reason){ .field = "device", .why = "not_measured" };
+		b->nulls.items[i] =
+			(struct null_reason){ .field = "device", .why = "not_measured" };
 }
 
 #endif

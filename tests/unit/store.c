@@ -1,103 +1,10 @@
-/* The store: what was added is there, the grid is what the runs say, and nothing odd is opened. */
-/* wrap: statfs */
+/* The store: what was added is there, and the grid is what the runs say. */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-#include <sqlite3.h>
+#include "tests/unit/store_fixture.h"
 
-#include "lib/file.h"
-#include "store/store.h"
-#include "tests/unit/random_record.h"
-
-static char folder[64], path[96];
-
-static struct store *open_store(enum store_mode mode)
-{
-	struct store *s = NULL;
-	struct err err = { 0 };
-	if (store_open(&s, path, mode, &err))
-		fail_msg("%s", err.text);
-	return s;
-}
-
-static int make_folder(void **state)
-{
-	(void)state;
-	(void)snprintf(folder, sizeof folder, "/tmp/roimeter-store.XXXXXX");
-	assert_non_null(mkdtemp(folder));
-	(void)snprintf(path, sizeof path, "%s/store.db", folder);
-	return 0;
-}
-
-static int remove_folder(void **state)
-{
-	(void)state;
-	return file_remove_tree(folder, NULL);
-}
-
-static void add(struct store *s, const struct record *rec)
-{
-	struct err err = { 0 };
-	if (store_add_run(s, rec, &err))
-		fail_msg("%s", err.text);
-}
-
-/* SQL from outside, as somebody with the shell. */
-static sqlite3_int64 ask(const char *sql)
-{
-	sqlite3 *db;
-	sqlite3_stmt *stmt;
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	(void)sqlite3_busy_timeout(db, 5000);
-	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL))
-		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-	sqlite3_int64 n = sqlite3_column_int64(stmt, 0);
-	(void)sqlite3_finalize(stmt);
-	(void)sqlite3_close(db);
-	return n;
-}
-
-static void tell(const char *sql)
-{
-	sqlite3 *db;
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	if (sqlite3_exec(db, sql, NULL, NULL, NULL))
-		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-	(void)sqlite3_close(db);
-}
-
-static struct buf text_of(const struct record *rec)
-{
-	struct buf b = { 0 };
-	json_t *json = record_to_json(rec);
-	assert_int_equal(json_text(&b, json), 0);
-	json_decref(json);
-	return b;
-}
-
-static void assert_stored(struct store *s, const struct record *rec)
-{
-	struct record got;
-	struct err err = { 0 };
-	if (store_get_run(s, rec->body.run_id, &got, &err))
-		fail_msg("%s", err.text);
-	struct buf a = text_of(rec), b = text_of(&got);
-	assert_string_equal(a.data, b.data);
-	buf_done(&a);
-	buf_done(&b);
-	record_done(&got);
-}
-
-/* ---- runs -------------------------------------------------------------------------------------- */
+/* ---- runs ---------------------------------------------------------------------------------- */
 
 static void what_is_added_is_read_back(void **state)
 {
@@ -196,14 +103,15 @@ static void a_damaged_record_is_found_out(void **state)
 	struct err err;
 	any_record(&rec, &d, 1);
 	add(s, &rec);
-	tell("UPDATE run_body SET body = CAST(substr(body, 1, 20) || x'7f' || substr(body, 22) AS BLOB)");
+	tell("UPDATE run_body SET body = CAST(substr(body, 1, 20) || x'7f' || substr(body, 22) AS "
+	     "BLOB)");
 	assert_int_equal(store_get_run(s, rec.body.run_id, &got, &err), -EUCLEAN);
 	assert_non_null(strstr(err.text, "damaged"));
 	record_done(&rec);
 	store_close(s);
 }
 
-/* ---- the grid against a plain look at the runs ----------------------------------------------------- */
+/* ---- the grid against a plain look at the runs --------------------------------------------- */
 
 #define RUNS 400
 
@@ -212,7 +120,8 @@ struct kept {
 	bool there;
 };
 
-static const struct record *latest(struct kept *kept, const struct cell *c, bool ok_only, uint64_t *ret_n)
+static const struct record *latest(struct kept *kept, const struct cell *c, bool ok_only,
+				   uint64_t *ret_n)
 {
 	const struct record *best = NULL;
 	*ret_n = 0;
@@ -273,9 +182,10 @@ static int see_cell(void *arg, const struct cell *c)
 	struct seen *seen = arg;
 	char names[600];
 	uint64_t n;
-	(void)snprintf(names, sizeof names, "%s\1%s\1%s\1%s", c->suite, c->app, c->case_, c->platform);
+	(void)snprintf(names, sizeof names, "%s\1%s\1%s\1%s", c->suite, c->app, c->case_,
+		       c->platform);
 	assert_true(strcmp(seen->before, names) < 0);
-	(void)strcpy(seen->before, names);
+	memcpy(seen->before, names, sizeof names);
 	assert_row(&c->last, latest(seen->kept, c, false, &n));
 	assert_row(&c->ok, latest(seen->kept, c, true, &n));
 	assert_int_equal(c->runs, n);
@@ -335,14 +245,15 @@ static void the_grid_is_what_the_runs_say(void **state)
 			assert_int_equal(store_delete_run(s, kept[i].rec.body.run_id, NULL), 0);
 	assert_int_equal(store_commit(s, NULL), 0);
 	assert_int_equal(ask("SELECT (SELECT count(*) FROM cell) + (SELECT count(*) FROM run) + "
-			     "(SELECT count(*) FROM run_body)"), 0);
+			     "(SELECT count(*) FROM run_body)"),
+			 0);
 	for (unsigned i = 0; i < RUNS; i++)
 		record_done(&kept[i].rec);
 	free(kept);
 	store_close(s);
 }
 
-/* ---- lists ------------------------------------------------------------------------------------- */
+/* ---- lists --------------------------------------------------------------------------------- */
 
 struct listed {
 	char ids[500][32];
@@ -384,7 +295,8 @@ static void lists_are_newest_first_and_filtered(void **state)
 		size_t wanted = 0;
 		for (unsigned i = 0; i < 100; i++) {
 			struct record_body *b = &recs[i].body;
-			wanted += (!q->suite || !strcmp(q->suite, b->suite)) && (!q->app || !strcmp(q->app, b->app)) &&
+			wanted += (!q->suite || !strcmp(q->suite, b->suite)) &&
+				  (!q->app || !strcmp(q->app, b->app)) &&
 				  (!q->case_ || !strcmp(q->case_, b->case_)) &&
 				  (!q->platform || !strcmp(q->platform, b->platform)) &&
 				  (!q->status || !strcmp(q->status, b->status)) &&
@@ -397,7 +309,9 @@ static void lists_are_newest_first_and_filtered(void **state)
 	}
 	struct listed l = { .stop_at = 3 };
 	assert_int_equal(store_each_run(s, &queries[0], list_run, &l, NULL), 77);
-	assert_int_equal(store_each_run(s, &(struct run_query){ .before = "x" }, list_run, &l, NULL), -EINVAL);
+	assert_int_equal(
+		store_each_run(s, &(struct run_query){ .before = "x" }, list_run, &l, NULL),
+		-EINVAL);
 	for (unsigned i = 0; i < 100; i++)
 		record_done(&recs[i]);
 	store_close(s);
@@ -442,7 +356,9 @@ static int get_it_too(void *arg, const struct run_row *row)
 	assert_int_equal(store_get_run(l->late, row->run_id, &rec, NULL), 0);
 	assert_string_equal(rec.body.run_id, row->run_id);
 	record_done(&rec);
-	assert_int_equal(store_each_run(l->late, &(struct run_query){ .limit = 2 }, list_run, &inner, NULL), 0);
+	assert_int_equal(
+		store_each_run(l->late, &(struct run_query){ .limit = 2 }, list_run, &inner, NULL),
+		0);
 	assert_int_equal(inner.n, 2);
 	l->n++;
 	return 0;
@@ -493,165 +409,7 @@ static void what_is_declared_is_replaced_suite_by_suite(void **state)
 	store_close(s);
 }
 
-/* ---- opening ----------------------------------------------------------------------------------- */
-
-static void refuses(enum store_mode mode, int rc, const char *part)
-{
-	struct store *s = NULL;
-	struct err err = { 0 };
-	assert_int_equal(store_open(&s, path, mode, &err), rc);
-	assert_null(s);
-	if (!strstr(err.text, part))
-		fail_msg("\"%s\" does not say \"%s\"", err.text, part);
-}
-
-static long fs_type;
-int __real_statfs(const char *name, struct statfs *fs);
-int __wrap_statfs(const char *name, struct statfs *fs);
-int __wrap_statfs(const char *name, struct statfs *fs)
-{
-	int rc = __real_statfs(name, fs);
-	if (fs_type)
-		fs->f_type = fs_type;
-	return rc;
-}
-
-static void a_network_file_system_is_refused(void **state)
-{
-	(void)state;
-	fs_type = 0x6969;
-	refuses(STORE_WRITE, -EREMOTE, "it lies on NFS, where a database's locks do not hold");
-	fs_type = 0x0bd00bd0;
-	refuses(STORE_WRITE, -EREMOTE, "it lies on Lustre");
-	fs_type = (long)(int)0xff534d42; /* as a 32-bit kernel has it: below zero */
-	refuses(STORE_WRITE, -EREMOTE, "it lies on CIFS");
-	fs_type = 0;
-	store_close(open_store(STORE_WRITE));
-	fs_type = 0x65735546;
-	refuses(STORE_READ, -EREMOTE, "it lies on FUSE");
-	fs_type = 0;
-}
-
-static void what_is_no_store_is_not_opened_and_not_changed(void **state)
-{
-	(void)state;
-	refuses(STORE_READ, -ENOENT, "there is none yet");
-	assert_int_equal(access(path, F_OK), -1);
-
-	assert_int_equal(file_write(path, "This is text, and a good deal of it: more than 100 bytes, since "
-					  "SQLite looks at the first hundred bytes of any file.", 115, NULL), 0);
-	refuses(STORE_WRITE, -EUCLEAN, "this is not a database");
-	assert_int_equal(unlink(path), 0);
-
-	tell("CREATE TABLE somebody (x)");
-	refuses(STORE_WRITE, -EUCLEAN, "another program's database");
-	assert_int_equal(ask("SELECT count(*) FROM sqlite_schema"), 1);
-	assert_int_equal(ask("SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'delete'"), 1);
-	assert_int_equal(unlink(path), 0);
-
-	assert_int_equal(file_write(path, "", 0, NULL), 0);
-	refuses(STORE_READ, -EUCLEAN, "empty");
-	store_close(open_store(STORE_WRITE));
-}
-
-static void a_newer_store_is_refused(void **state)
-{
-	(void)state;
-	store_close(open_store(STORE_WRITE));
-	tell("PRAGMA user_version = 99");
-	refuses(STORE_WRITE, -EPROTO, "its tables have version 99, made by a newer roimeter; this program "
-				      "knows up to version 3");
-	refuses(STORE_READ, -EPROTO, "99");
-	assert_int_equal(ask("PRAGMA user_version"), 99);
-}
-
-static void a_folder_that_is_not_there_is_said(void **state)
-{
-	(void)state;
-	(void)snprintf(path, sizeof path, "%s/no/store.db", folder);
-	refuses(STORE_WRITE, -ENOENT, "No such file or directory");
-}
-
-static void run_step(const char *file, int version)
-{
-	struct buf b = { 0 };
-	char pragma[100];
-	assert_int_equal(file_read(&b, file, NULL), 0);
-	tell(b.data);
-	(void)snprintf(pragma, sizeof pragma, "PRAGMA application_id = 1380927821; PRAGMA user_version = %d",
-		       version);
-	tell(pragma);
-	buf_done(&b);
-}
-
-/* A store as the first version left it, with a run in it, made by its own steps. */
-static void every_older_version_is_brought_up(void **state)
-{
-	(void)state;
-	static const char *const steps[] = { "store/steps/001_runs.sql", "store/steps/002_declared.sql",
-					     "store/steps/003_view.sql" };
-	for (int version = 1; version <= 3; version++) {
-		struct dice d = { 10 };
-		struct record rec;
-		(void)snprintf(path, sizeof path, "%s/v%d.db", folder, version);
-		for (int i = 0; i < version; i++)
-			run_step(steps[i], i + 1);
-		tell("INSERT INTO cell (suite, app, case_name, platform, id, runs, ok, ok_wall_s, last) VALUES "
-		     "('s', 'a', 'c', 'p', 7, 1, 5, 1.5, 5); INSERT INTO run (id, cell, kind, status, wall_s, hash) "
-		     "VALUES (5, 7, 'measured', 'ok', 1.5, x'00'); INSERT INTO run_body VALUES (5, x'0100', NULL)");
-		if (version < 3)
-			refuses(STORE_READ, -EROFS, "must be brought to version 3");
-		struct store *s = open_store(STORE_WRITE);
-		any_record(&rec, &d, 1);
-		add(s, &rec);
-		assert_int_equal(store_declare(s, "s", &(struct declared_case){ "a", "c", NULL }, 1, NULL), 0);
-		assert_int_equal(ask("PRAGMA user_version"), 3);
-		assert_int_equal(ask("SELECT count(*) FROM runs"), 2);
-		assert_int_equal(ask("SELECT count(*) FROM runs JOIN cell ON ok = 5 WHERE run_id = "
-				     "'20380119T031408Z-00000005' AND cell.id = 7"), 1);
-		assert_stored(s, &rec);
-		record_done(&rec);
-		store_close(s);
-	}
-}
-
-static void the_view_tells_run_ids_as_people_write_them(void **state)
-{
-	(void)state;
-	struct store *s = open_store(STORE_WRITE);
-	struct dice d = { 12 };
-	struct record rec;
-	char sql[200];
-	any_record(&rec, &d, 5000);
-	add(s, &rec);
-	(void)snprintf(sql, sizeof sql, "SELECT count(*) FROM runs WHERE run_id = '%s' AND app = '%s'",
-		       rec.body.run_id, rec.body.app);
-	assert_int_equal(ask(sql), 1);
-	record_done(&rec);
-	store_close(s);
-}
-
-static void what_was_committed_is_in_a_copy_of_the_file(void **state)
-{
-	(void)state;
-	struct store *s = open_store(STORE_WRITE);
-	struct dice d = { 13 };
-	struct record rec;
-	struct buf bytes = { 0 };
-	any_record(&rec, &d, 1);
-	add(s, &rec);
-	store_close(s);
-	assert_int_equal(file_read(&bytes, path, NULL), 0);
-	(void)snprintf(path, sizeof path, "%s/copy.db", folder);
-	assert_int_equal(file_write(path, bytes.data, bytes.len, NULL), 0);
-	s = open_store(STORE_READ);
-	assert_stored(s, &rec);
-	store_close(s);
-	buf_done(&bytes);
-	record_done(&rec);
-}
-
-/* ---- others at the same time ------------------------------------------------------------------------ */
+/* ---- others at the same time --------------------------------------------------------------- */
 
 static int count_run(void *arg, const struct run_row *row)
 {
@@ -692,7 +450,8 @@ static void several_writers_and_a_reader_get_along(void **state)
 			waiting--;
 		}
 		n = 0;
-		assert_int_equal(store_each_run(s, &(struct run_query){ 0 }, count_run, &n, NULL), 0);
+		assert_int_equal(store_each_run(s, &(struct run_query){ 0 }, count_run, &n, NULL),
+				 0);
 		assert_true(n >= before);
 		before = n;
 	}
@@ -702,73 +461,9 @@ static void several_writers_and_a_reader_get_along(void **state)
 	store_close(s);
 }
 
-/* ---- memory: SQLite's own, through the door that it has for that ------------------------------------- */
-
-static sqlite3_mem_methods real;
-static long left; /* 0: off */
-static bool failed;
-
-static void *failing_malloc(int n)
-{
-	if (left && --left == 0) {
-		failed = true;
-		return NULL;
-	}
-	return real.xMalloc(n);
-}
-
-static void *failing_realloc(void *p, int n)
-{
-	if (left && --left == 0) {
-		failed = true;
-		return NULL;
-	}
-	return real.xRealloc(p, n);
-}
-
-static void every_failed_allocation_is_survived(void **state)
-{
-	(void)state;
-	struct dice d = { 14 };
-	struct record rec;
-	any_record(&rec, &d, 1);
-	store_close(open_store(STORE_WRITE));
-	for (long n = 1; n == 1 || failed; n += 1 + n / 40) {
-		struct store *s = NULL;
-		uint64_t cells = 0;
-		failed = false;
-		left = n;
-		int rc = store_open(&s, path, STORE_WRITE, NULL);
-		if (!rc)
-			rc = store_add_run(s, &rec, NULL);
-		if (!rc)
-			rc = store_delete_run(s, rec.body.run_id, NULL);
-		left = 0;
-		if (rc && rc != -ENOMEM)
-			fail_msg("allocation %ld: %d", n, rc);
-		store_close(s);
-		s = open_store(STORE_WRITE);
-		struct record got;
-		int there = store_get_run(s, rec.body.run_id, &got, NULL);
-		record_done(&got);
-		if (!there)
-			assert_int_equal(store_delete_run(s, rec.body.run_id, NULL), 0);
-		assert_true(there == 0 || there == -ENOENT);
-		assert_int_equal(ask("SELECT count(*) FROM cell"), cells);
-		store_close(s);
-	}
-	record_done(&rec);
-}
-
 int main(void)
 {
-	sqlite3_mem_methods failing;
 	(void)alarm(110);
-	(void)sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real);
-	(void)sqlite3_config(SQLITE_CONFIG_GETMALLOC, &failing);
-	failing.xMalloc = failing_malloc;
-	failing.xRealloc = failing_realloc;
-	(void)sqlite3_config(SQLITE_CONFIG_MALLOC, &failing);
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_added_is_read_back),
@@ -781,15 +476,7 @@ int main(void)
 		TEST(pages_stay_in_place_while_runs_arrive),
 		TEST(a_walk_may_ask_again),
 		TEST(what_is_declared_is_replaced_suite_by_suite),
-		TEST(a_network_file_system_is_refused),
-		TEST(what_is_no_store_is_not_opened_and_not_changed),
-		TEST(a_newer_store_is_refused),
-		TEST(a_folder_that_is_not_there_is_said),
-		TEST(every_older_version_is_brought_up),
-		TEST(the_view_tells_run_ids_as_people_write_them),
-		TEST(what_was_committed_is_in_a_copy_of_the_file),
 		TEST(several_writers_and_a_reader_get_along),
-		TEST(every_failed_allocation_is_survived),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ static void record_number(struct record *rec, unsigned number)
 	any_record(rec, &d, number);
 }
 
-/* ---- an own look, in SQL ------------------------------------------------------------------------ */
+/* ---- an own look, in SQL ------------------------------------------------------------------- */
 
 static sqlite3_int64 ask(sqlite3 *db, const char *sql)
 {
@@ -78,7 +78,9 @@ static sqlite3_int64 look(void)
 {
 	sqlite3 *db;
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(ask(db, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+	assert_int_equal(
+		ask(db, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"),
+		1);
 	assert_int_equal(ask(db, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
 	assert_int_equal(ask(db, wrong_cells), 0);
 	sqlite3_int64 runs = ask(db, "SELECT count(*) FROM run");
@@ -86,13 +88,14 @@ static sqlite3_int64 look(void)
 	return runs;
 }
 
-/* ---- SIGKILL ------------------------------------------------------------------------------------ */
+/* ---- SIGKILL ------------------------------------------------------------------------------- */
 
 struct ack {
 	unsigned first, n; /* these were added and committed */
 };
 
-/* Adds runs from this number on, by one or in batches, and tells each commit. Ends by being killed. */
+/* Adds runs from this number on, by one or in batches, and tells each commit. Ends by being killed.
+ */
 static void write_for_ever(int out, unsigned number)
 {
 	struct store *s = NULL;
@@ -100,7 +103,8 @@ static void write_for_ever(int out, unsigned number)
 	if (store_open(&s, path, STORE_WRITE, NULL))
 		_exit(1);
 	for (;;) {
-		struct ack ack = { .first = number, .n = below(&d, 3) ? 1 : 1 + (unsigned)below(&d, 12) };
+		struct ack ack = { .first = number,
+				   .n = below(&d, 3) ? 1 : 1 + (unsigned)below(&d, 12) };
 		bool batch = ack.n > 1;
 		int rc = batch ? store_begin(s, NULL) : 0;
 		for (unsigned i = 0; i < ack.n && !rc; i++) {
@@ -165,7 +169,8 @@ static void a_writer_killed_at_any_moment_loses_nothing_it_was_told(void **state
 				assert_true(is_there(s, number++));
 			acked += ack.n;
 		}
-		/* Committed and not told: one commit at most, so the next number starts after it. */
+		/* Committed and not told: one commit at most, so the next number starts after it.
+		 */
 		unsigned untold = 0;
 		while (is_there(s, number)) {
 			number++;
@@ -180,7 +185,7 @@ static void a_writer_killed_at_any_moment_loses_nothing_it_was_told(void **state
 	assert_true(acked >= 50);
 }
 
-/* ---- a full disk -------------------------------------------------------------------------------- */
+/* ---- a full disk --------------------------------------------------------------------------- */
 
 static bool write_map(const char *file, const char *text)
 {
@@ -200,8 +205,9 @@ static bool mount_small_disk(void)
 	(void)snprintf(gid_map, sizeof gid_map, "0 %u 1", (unsigned)getgid());
 	if (unshare(CLONE_NEWNS | (root ? 0 : CLONE_NEWUSER)))
 		return false;
-	if (!root && !(write_map("/proc/self/setgroups", "deny") && write_map("/proc/self/uid_map", uid_map) &&
-		       write_map("/proc/self/gid_map", gid_map)))
+	if (!root &&
+	    !(write_map("/proc/self/setgroups", "deny") &&
+	      write_map("/proc/self/uid_map", uid_map) && write_map("/proc/self/gid_map", gid_map)))
 		return false;
 	return !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
 	       !mount("none", folder, "tmpfs", 0, "size=2m");
@@ -240,7 +246,8 @@ static int fill_disk(void)
 	for (unsigned i = 0; i < there; i++)
 		if (!is_there(s, i))
 			return 4;
-	/* A batch that meets the full disk is told so at its commit at the latest, and leaves nothing. */
+	/* A batch that meets the full disk is told so at its commit at the latest, and leaves
+	 * nothing. */
 	rc = store_begin(s, NULL);
 	for (unsigned i = 0; i < 200 && !rc; i++) {
 		struct record rec;
@@ -294,10 +301,11 @@ int main(void)
 {
 	(void)alarm(110);
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_writer_killed_at_any_moment_loses_nothing_it_was_told,
+		cmocka_unit_test_setup_teardown(
+			a_writer_killed_at_any_moment_loses_nothing_it_was_told, make_folder,
+			remove_folder),
+		cmocka_unit_test_setup_teardown(a_full_disk_is_said_and_nothing_half_is_left,
 						make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(a_full_disk_is_said_and_nothing_half_is_left, make_folder,
-						remove_folder),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

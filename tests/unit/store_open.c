@@ -1,0 +1,260 @@
+/* What is opened and what is not: other places, other programs' files, other versions; and memory
+ * that runs out at any point. */
+/* wrap: statfs */
+#define _GNU_SOURCE
+#include <sys/vfs.h>
+
+#include "tests/unit/store_fixture.h"
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static void refuses(enum store_mode mode, int rc, const char *part)
+{
+	struct store *s = NULL;
+	struct err err = { 0 };
+	assert_int_equal(store_open(&s, path, mode, &err), rc);
+	assert_null(s);
+	if (!strstr(err.text, part))
+		fail_msg("\"%s\" does not say \"%s\"", err.text, part);
+}
+
+static long fs_type;
+int __real_statfs(const char *name, struct statfs *fs);
+int __wrap_statfs(const char *name, struct statfs *fs);
+int __wrap_statfs(const char *name, struct statfs *fs)
+{
+	int rc = __real_statfs(name, fs);
+	if (fs_type)
+		fs->f_type = fs_type;
+	return rc;
+}
+
+static void a_network_file_system_is_refused(void **state)
+{
+	(void)state;
+	fs_type = 0x6969;
+	refuses(STORE_WRITE, -EREMOTE, "it lies on NFS, where a database's locks do not hold");
+	fs_type = 0x0bd00bd0;
+	refuses(STORE_WRITE, -EREMOTE, "it lies on Lustre");
+	fs_type = (long)(int)0xff534d42; /* as a 32-bit kernel has it: below zero */
+	refuses(STORE_WRITE, -EREMOTE, "it lies on CIFS");
+	fs_type = 0;
+	store_close(open_store(STORE_WRITE));
+	fs_type = 0x65735546;
+	refuses(STORE_READ, -EREMOTE, "it lies on FUSE");
+	fs_type = 0;
+}
+
+static void what_is_no_store_is_not_opened_and_not_changed(void **state)
+{
+	(void)state;
+	refuses(STORE_READ, -ENOENT, "there is none yet");
+	assert_int_equal(access(path, F_OK), -1);
+
+	assert_int_equal(
+		file_write(path,
+			   "This is text, and a good deal of it: more than 100 bytes, since "
+			   "SQLite looks at the first hundred bytes of any file.",
+			   115, NULL),
+		0);
+	refuses(STORE_WRITE, -EUCLEAN, "this is not a database");
+	assert_int_equal(unlink(path), 0);
+
+	tell("CREATE TABLE somebody (x)");
+	refuses(STORE_WRITE, -EUCLEAN, "another program's database");
+	assert_int_equal(ask("SELECT count(*) FROM sqlite_schema"), 1);
+	assert_int_equal(
+		ask("SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'delete'"), 1);
+	assert_int_equal(unlink(path), 0);
+
+	assert_int_equal(file_write(path, "", 0, NULL), 0);
+	refuses(STORE_READ, -EUCLEAN, "empty");
+	store_close(open_store(STORE_WRITE));
+}
+
+static void a_newer_store_is_refused(void **state)
+{
+	(void)state;
+	store_close(open_store(STORE_WRITE));
+	tell("PRAGMA user_version = 99");
+	refuses(STORE_WRITE, -EPROTO,
+		"its tables have version 99, made by a newer roimeter; this program "
+		"knows up to version 3");
+	refuses(STORE_READ, -EPROTO, "99");
+	assert_int_equal(ask("PRAGMA user_version"), 99);
+}
+
+static void a_folder_that_is_not_there_is_said(void **state)
+{
+	(void)state;
+	(void)snprintf(path, sizeof path, "%s/no/store.db", folder);
+	refuses(STORE_WRITE, -ENOENT, "No such file or directory");
+}
+
+static void run_step(const char *file, int version)
+{
+	struct buf b = { 0 };
+	char pragma[100];
+	assert_int_equal(file_read(&b, file, NULL), 0);
+	tell(b.data);
+	(void)snprintf(pragma, sizeof pragma,
+		       "PRAGMA application_id = 1380927821; PRAGMA user_version = %d", version);
+	tell(pragma);
+	buf_done(&b);
+}
+
+/* A store as the first version left it, with a run in it, made by its own steps. */
+static void every_older_version_is_brought_up(void **state)
+{
+	(void)state;
+	static const char *const steps[] = { "store/steps/001_runs.sql",
+					     "store/steps/002_declared.sql",
+					     "store/steps/003_view.sql" };
+	for (int version = 1; version <= 3; version++) {
+		struct dice d = { 10 };
+		struct record rec;
+		(void)snprintf(path, sizeof path, "%s/v%d.db", folder, version);
+		for (int i = 0; i < version; i++)
+			run_step(steps[i], i + 1);
+		tell("INSERT INTO cell (suite, app, case_name, platform, id, runs, ok, ok_wall_s, "
+		     "last) VALUES "
+		     "('s', 'a', 'c', 'p', 7, 1, 5, 1.5, 5); INSERT INTO run (id, cell, kind, "
+		     "status, wall_s, hash) "
+		     "VALUES (5, 7, 'measured', 'ok', 1.5, x'00'); INSERT INTO run_body VALUES (5, "
+		     "x'0100', NULL)");
+		if (version < 3)
+			refuses(STORE_READ, -EROFS, "must be brought to version 3");
+		struct store *s = open_store(STORE_WRITE);
+		any_record(&rec, &d, 1);
+		add(s, &rec);
+		assert_int_equal(
+			store_declare(s, "s", &(struct declared_case){ "a", "c", NULL }, 1, NULL),
+			0);
+		assert_int_equal(ask("PRAGMA user_version"), 3);
+		assert_int_equal(ask("SELECT count(*) FROM runs"), 2);
+		assert_int_equal(ask("SELECT count(*) FROM runs JOIN cell ON ok = 5 WHERE run_id = "
+				     "'20380119T031408Z-00000005' AND cell.id = 7"),
+				 1);
+		assert_stored(s, &rec);
+		record_done(&rec);
+		store_close(s);
+	}
+}
+
+static void the_view_tells_run_ids_as_people_write_them(void **state)
+{
+	(void)state;
+	struct store *s = open_store(STORE_WRITE);
+	struct dice d = { 12 };
+	struct record rec;
+	char sql[200];
+	any_record(&rec, &d, 5000);
+	add(s, &rec);
+	(void)snprintf(sql, sizeof sql,
+		       "SELECT count(*) FROM runs WHERE run_id = '%s' AND app = '%s'",
+		       rec.body.run_id, rec.body.app);
+	assert_int_equal(ask(sql), 1);
+	record_done(&rec);
+	store_close(s);
+}
+
+static void what_was_committed_is_in_a_copy_of_the_file(void **state)
+{
+	(void)state;
+	struct store *s = open_store(STORE_WRITE);
+	struct dice d = { 13 };
+	struct record rec;
+	struct buf bytes = { 0 };
+	any_record(&rec, &d, 1);
+	add(s, &rec);
+	store_close(s);
+	assert_int_equal(file_read(&bytes, path, NULL), 0);
+	(void)snprintf(path, sizeof path, "%s/copy.db", folder);
+	assert_int_equal(file_write(path, bytes.data, bytes.len, NULL), 0);
+	s = open_store(STORE_READ);
+	assert_stored(s, &rec);
+	store_close(s);
+	buf_done(&bytes);
+	record_done(&rec);
+}
+
+/* ---- memory: SQLite's own, through the door that it has for that --------------------------- */
+
+static sqlite3_mem_methods real;
+static long left; /* 0: off */
+static bool failed;
+
+static void *failing_malloc(int n)
+{
+	if (left && --left == 0) {
+		failed = true;
+		return NULL;
+	}
+	return real.xMalloc(n);
+}
+
+static void *failing_realloc(void *p, int n)
+{
+	if (left && --left == 0) {
+		failed = true;
+		return NULL;
+	}
+	return real.xRealloc(p, n);
+}
+
+static void every_failed_allocation_is_survived(void **state)
+{
+	(void)state;
+	struct dice d = { 14 };
+	struct record rec;
+	any_record(&rec, &d, 1);
+	store_close(open_store(STORE_WRITE));
+	for (long n = 1; n == 1 || failed; n += 1 + n / 40) {
+		struct store *s = NULL;
+		uint64_t cells = 0;
+		failed = false;
+		left = n;
+		int rc = store_open(&s, path, STORE_WRITE, NULL);
+		if (!rc)
+			rc = store_add_run(s, &rec, NULL);
+		if (!rc)
+			rc = store_delete_run(s, rec.body.run_id, NULL);
+		left = 0;
+		if (rc && rc != -ENOMEM)
+			fail_msg("allocation %ld: %d", n, rc);
+		store_close(s);
+		s = open_store(STORE_WRITE);
+		struct record got;
+		int there = store_get_run(s, rec.body.run_id, &got, NULL);
+		record_done(&got);
+		if (!there)
+			assert_int_equal(store_delete_run(s, rec.body.run_id, NULL), 0);
+		assert_true(there == 0 || there == -ENOENT);
+		assert_int_equal(ask("SELECT count(*) FROM cell"), cells);
+		store_close(s);
+	}
+	record_done(&rec);
+}
+
+int main(void)
+{
+	sqlite3_mem_methods failing;
+	(void)sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real);
+	(void)sqlite3_config(SQLITE_CONFIG_GETMALLOC, &failing);
+	failing.xMalloc = failing_malloc;
+	failing.xRealloc = failing_realloc;
+	(void)sqlite3_config(SQLITE_CONFIG_MALLOC, &failing);
+	(void)alarm(110);
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
+	const struct CMUnitTest tests[] = {
+		TEST(a_network_file_system_is_refused),
+		TEST(what_is_no_store_is_not_opened_and_not_changed),
+		TEST(a_newer_store_is_refused),
+		TEST(a_folder_that_is_not_there_is_said),
+		TEST(every_older_version_is_brought_up),
+		TEST(the_view_tells_run_ids_as_people_write_them),
+		TEST(what_was_committed_is_in_a_copy_of_the_file),
+		TEST(every_failed_allocation_is_survived),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
