@@ -120,7 +120,7 @@ function Platforms() {
 					<tbody>{rows.map(([label, field, show]) => {
 						const values = all.map((p) => platform_info(p)[field]);
 						return (
-							<tr key={field} class={new Set(values.map(String)).size > 1 ? "differs" : undefined}>
+							<tr key={field} class={new Set(values.filter((v) => v != null).map(String)).size > 1 ? "differs" : undefined}>
 								<th scope="row">{label}</th>
 								{values.map((v, i) => <td key={i}>{v == null ? <Null /> : show ? show(v as never) : String(v)}</td>)}
 							</tr>

@@ -11,6 +11,18 @@ function time_of(run: RunRow): number {
 	return Number.isNaN(t) ? 0 : t / 1000;
 }
 
+// Days as ISO has them, hours where the ticks are closer; the year where it begins.
+function dates(ticks: number[], step: number): string[] {
+	let year = "";
+	return ticks.map((t) => {
+		const text = new Date(t * 1e3).toISOString();
+		const day = step < 86400 && !text.endsWith("T00:00:00.000Z") ? text.slice(11, 16) : text.slice(5, 10);
+		const out = text.slice(0, 4) === year ? day : `${day}\n${text.slice(0, 4)}`;
+		year = text.slice(0, 4);
+		return out;
+	});
+}
+
 function Chart({ runs }: { runs: RunRow[] }) {
 	const host = useRef<HTMLDivElement>(null);
 	const shade = theme.value;
@@ -41,8 +53,8 @@ function Chart({ runs }: { runs: RunRow[] }) {
 			width: node.clientWidth || 600, height: 190, ms: 1e-3, tzDate: zone, legend: { show: false },
 			cursor: { points: { size: 9 }, drag: { x: true, y: false } },
 			scales: { x: { time: true, range: (_u, a, b) => { const p = (b - a) * 0.03 || 43200; return [a - p, b + p]; } }, y: { range: [Math.max(0, bottom - span * 0.25), top + span * 0.25] } },
-			axes: [{ ...axis }, { ...axis, size: 66, values: (_u, ticks) => ticks.map((t) => (t < 0 ? "" : f.seconds(t))) }],
-			series: [{}, { stroke: color("--region"), width: 0, points: { show: true, size: 7, fill: color("--region"), stroke: color("--page") }, paths: () => null }],
+			axes: [{ ...axis, values: (_u, ticks, _i, _space, step) => dates(ticks, step) }, { ...axis, size: 66, values: (_u, ticks) => ticks.map((t) => (t < 0 ? "" : f.seconds(t))) }],
+			series: [{}, { stroke: color("--region"), width: 0, points: { show: true, size: 8, fill: color("--region"), stroke: color("--page") }, paths: () => null }],
 			hooks: { drawAxes: [draw_ranges] },
 		}, [xs, ys], node);
 		const watch = new ResizeObserver(() => {
