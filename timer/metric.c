@@ -56,10 +56,14 @@ static int finder_init(struct finder *f, const char *pattern, const char *unit, 
 	int rc = pattern_check(pattern, err);
 	if (rc)
 		return rc;
-	f->text = unit_folding(&f->arena, pattern, unit, &f->declared, &f->binary);
-	if (f->text && pattern_new(&f->pattern, f->text, NULL) == 0)
+	rc = unit_folding(&f->arena, pattern, unit, &f->text, &f->declared, &f->binary);
+	if (!rc && f->text)
+		rc = pattern_new(&f->pattern, f->text, NULL);
+	if (rc == -ENOMEM)
+		return err_set(err, rc, "out of memory");
+	if (!rc && f->text)
 		return 0;
-	f->text = pattern;
+	f->text = pattern; /* a pattern that does not bear folding is taken as it is */
 	return pattern_new(&f->pattern, pattern, err);
 }
 
@@ -69,45 +73,49 @@ static void finder_done(struct finder *f)
 	arena_free(&f->arena);
 }
 
-/* Behind the last number: is there the same line with stars or nan where the number would be? */
-static enum metric_status no_number_after(struct finder *f, const char *text, size_t n, size_t from)
+/* Behind the last number: is there the same line with stars or nan where the number would be?
+ * -ENOMEM. */
+static int no_number_after(struct finder *f, const char *text, size_t n, size_t from,
+			   enum metric_status *ret)
 {
+	*ret = METRIC_NOT_MATCHED;
 	const char *begin = NULL, *end = unit_group_end(f->text, &begin);
 	if (!end)
-		return METRIC_NOT_MATCHED;
+		return 0;
 	const char *other = arena_printf(&f->arena, "%.*s%s%s", (int)(begin - f->text), f->text,
 					 NO_NUMBER, end);
 	struct pattern *p = NULL;
-	if (!other || pattern_new(&p, other, NULL))
-		return METRIC_NOT_MATCHED;
+	int rc = other ? pattern_new(&p, other, NULL) : -ENOMEM;
+	if (rc)
+		return rc == -ENOMEM ? rc : 0;
 	struct pattern_hit hit;
-	int rc = last_match(p, text, n, from, &hit);
+	rc = last_match(p, text, n, from, &hit);
 	pattern_free(p);
 	if (rc < 0)
-		return METRIC_TOO_COSTLY;
-	if (rc == 0 || hit.begin[1] == PATTERN_UNSET)
-		return METRIC_NOT_MATCHED;
-	return text[hit.begin[1]] == '*' ? METRIC_OVERFLOWED : METRIC_NOT_A_NUMBER;
+		*ret = METRIC_TOO_COSTLY;
+	else if (rc && hit.begin[1] != PATTERN_UNSET)
+		*ret = text[hit.begin[1]] == '*' ? METRIC_OVERFLOWED : METRIC_NOT_A_NUMBER;
+	return 0;
 }
 
-static void find(struct finder *f, const char *text, size_t n, struct metric *ret)
+static int find(struct finder *f, const char *text, size_t n, struct metric *ret)
 {
 	struct pattern_hit hit;
 	int rc = last_match(f->pattern, text, n, 0, &hit);
 	if (rc < 0) {
 		ret->status = METRIC_TOO_COSTLY;
-		return;
+		return 0;
 	}
-	enum metric_status after = no_number_after(f, text, n, rc ? hit.end[0] : 0);
-	if (!rc || after != METRIC_NOT_MATCHED || hit.begin[1] == PATTERN_UNSET) {
-		ret->status = after;
-		return;
-	}
+	bool found = rc;
+	rc = no_number_after(f, text, n, found ? hit.end[0] : 0, &ret->status);
+	if (rc || !found || ret->status != METRIC_NOT_MATCHED || hit.begin[1] == PATTERN_UNSET)
+		return rc;
 	double value;
 	ret->status = number_parse(text + hit.begin[1], hit.end[1] - hit.begin[1], &value);
 	if (ret->status == METRIC_OK)
 		ret->value = folded(value, text, &hit, pattern_group(f->pattern, "prefix"),
 				    pattern_group(f->pattern, "more"), f->declared, f->binary);
+	return 0;
 }
 
 int metric_find(const char *pattern, const char *unit, const char *text, size_t n,
@@ -121,9 +129,9 @@ int metric_find(const char *pattern, const char *unit, const char *text, size_t 
 	if (!rc && !text)
 		ret->status = METRIC_LOG_MISSING;
 	else if (!rc)
-		find(&f, text, n, ret);
+		rc = find(&f, text, n, ret);
 	finder_done(&f);
-	return rc;
+	return rc == -ENOMEM ? err_set(err, rc, "out of memory") : rc;
 }
 
 int metric_find_seconds(const char *pattern, const char *unit, const char *text, size_t n,

@@ -2,6 +2,7 @@
 #include "timer/unit.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -158,15 +159,16 @@ static const char *literal(const char *p, const char *text)
 	return *p && strchr("*+?{", *p) ? NULL : p;
 }
 
-const char *unit_folding(struct arena *a, const char *pattern, const char *unit, int *ret_exponent,
-			 int *ret_binary)
+int unit_folding(struct arena *a, const char *pattern, const char *unit, const char **ret_text,
+		 int *ret_exponent, int *ret_binary)
 {
+	*ret_text = NULL;
 	const char *begin = NULL, *end = unit_group_end(pattern, &begin);
 	if (!end || !unit || !takes_prefixes(unit))
-		return NULL;
+		return 0;
 	const char *at = skip_separators(end), *rest = literal(at, unit);
 	if (!rest)
-		return NULL;
+		return 0;
 	int own = unit_prefix_exponent(unit, 1);
 	bool symbol = si_symbol(unit), small = own && si_symbol(unit + 1);
 	if (symbol || (own < 0 && !small))
@@ -179,12 +181,14 @@ const char *unit_folding(struct arena *a, const char *pattern, const char *unit,
 	*ret_exponent = own;
 	*ret_binary = binary;
 	if (!*base)
-		return NULL;
+		return 0;
 	/* As declared, first; another prefix only where the unit ends there: "2 steps" is no time.
 	 */
 	const char *ends = isalnum((unsigned char)*rest) ? "" : "(?![A-Za-z0-9_])";
-	return arena_printf(a, "%.*s(?:%.*s|(?<prefix>(?:%s)%s|)(?:\\Q%s\\E)%s%s%s%s%s)%s",
-			    (int)(at - pattern), pattern, (int)(rest - at), at, set,
-			    binary ? "i" : "", base, ends, whole ? "|(?<more>[kKMGTPE])(?:\\Q" : "",
-			    whole ? unit : "", whole ? "\\E)" : "", whole ? ends : "", rest);
+	*ret_text = arena_printf(a, "%.*s(?:%.*s|(?<prefix>(?:%s)%s|)(?:\\Q%s\\E)%s%s%s%s%s)%s",
+				 (int)(at - pattern), pattern, (int)(rest - at), at, set,
+				 binary ? "i" : "", base, ends,
+				 whole ? "|(?<more>[kKMGTPE])(?:\\Q" : "", whole ? unit : "",
+				 whole ? "\\E)" : "", whole ? ends : "", rest);
+	return *ret_text ? 0 : -ENOMEM;
 }
