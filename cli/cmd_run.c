@@ -59,6 +59,7 @@ static int take_starters(struct session *s, struct command_options *ret, struct 
 	ret->n_launchers = n;
 	ret->launcher = s->o.launcher;
 	ret->envp = environ;
+	ret->plan_only = s->o.dry_run;
 	return 0;
 }
 

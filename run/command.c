@@ -80,6 +80,8 @@ static int find_program(struct arena *a, const struct command *cmd, const struct
 			const char *name, const char **ret, struct err *err)
 {
 	int why = 0;
+	if (o->plan_only)
+		return 0;
 	*ret = command_find(a, name, cmd->cwd ? cmd->cwd : "/", path_for(cmd, o), &why);
 	if (*ret)
 		return 0;
@@ -234,7 +236,7 @@ int command_make(struct command *ret, struct arena *a, const struct suite_case *
 	if (ret->argv.n == 0 || c->command.n == 0)
 		return err_set(err, -EINVAL, "%s/%s has no command", c->app, c->name);
 
-	rc = find_folder(ret, a, err);
+	rc = o->plan_only ? 0 : find_folder(ret, a, err);
 	if (rc)
 		return rc;
 	rc = find_program(a, ret, o, ret->argv.items[0], &ret->path, err);

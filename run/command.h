@@ -22,6 +22,7 @@ struct command_options {
 	const char *launcher; /* for cases with several ranks that name none; NULL: the multi one */
 	struct txts allow;    /* names to pass on */
 	char *const *envp;    /* the caller's */
+	bool plan_only;       /* programs and folders need not be there yet */
 };
 
 struct command {

@@ -115,9 +115,9 @@ static int plan_case(struct sweep *s, struct case_run *c, const struct suite_cas
 		rc = load_timer(s, c, err);
 	if (!rc)
 		rc = find_refused(s, c, err);
-	if (!rc)
+	if (!rc && !o->commands.plan_only)
 		rc = command_hash(&c->command, &s->arena, err);
-	if (!rc && take_fingerprint(s, c))
+	if (!rc && !o->commands.plan_only && take_fingerprint(s, c))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	return rc;
 }

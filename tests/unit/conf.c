@@ -146,7 +146,7 @@ static void lines_that_the_parser_would_cut_are_refused(void **state)
 	assert_non_null(strstr(err.text, "t.ini:2"));
 	memset(text, 'n', 100);
 	text[0] = '[';
-	(void)strcpy(text + 70, "]\nflag = yes\n");
+	memcpy(text + 70, "]\nflag = yes\n", sizeof "]\nflag = yes\n");
 	refused(text, "at most 48 bytes");
 }
 
