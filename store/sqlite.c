@@ -42,6 +42,9 @@ int sql_error(struct store *s, int code, struct err *err, const char *doing)
 		why = "another program is writing to it, and has been for 10 s";
 	else if ((code & 0xff) == SQLITE_NOTADB)
 		why = "this is not a database";
+	else if (!s->writable && ((code & 0xff) == SQLITE_READONLY || (code & 0xff) == SQLITE_CANTOPEN))
+		why = "reading needs its -wal and -shm files, or a folder to make them in; copy the "
+		      "store to a folder of yours";
 	s->failed = rc;
 	if (s->in_transaction && !s->broken)
 		s->broken = rc;

@@ -2,7 +2,9 @@
  * that runs out at any point. */
 /* wrap: statfs */
 #define _GNU_SOURCE
+#include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 
 #include "tests/unit/store_fixture.h"
 
@@ -82,6 +84,43 @@ static void a_newer_store_is_refused(void **state)
 		"knows up to version 3");
 	refuses(STORE_READ, -EPROTO, "99");
 	assert_int_equal(ask("PRAGMA user_version"), 99);
+}
+
+/* Somebody else's store: they may read it, and not write beside it. As root only, who can be both. */
+static void who_may_only_read_can_read(void **state)
+{
+	(void)state;
+	if (getuid() != 0) {
+		print_message("# needs root, to be somebody else for a moment\n");
+		skip();
+	}
+	struct dice d = { 17 };
+	struct record rec;
+	struct store *mine = open_store(STORE_WRITE);
+	any_record(&rec, &d, 1);
+	add(mine, &rec);
+	record_done(&rec);
+	store_close(mine);
+	assert_int_equal(chmod(folder, 0755), 0);
+	for (int with_log = 1; with_log >= 0; with_log--) {
+		pid_t pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			struct store *s = NULL;
+			struct err err = { 0 };
+			int rc = setuid(65534) ? -1 : store_open(&s, path, STORE_READ, &err);
+			store_close(s);
+			_exit(with_log ? rc != 0 : rc == 0 || !strstr(err.text, "copy the store"));
+		}
+		int status;
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+		char name[120];
+		(void)snprintf(name, sizeof name, "%s-wal", path);
+		assert_int_equal(unlink(name), with_log ? 0 : -1);
+		(void)snprintf(name, sizeof name, "%s-shm", path);
+		assert_int_equal(unlink(name), with_log ? 0 : -1);
+	}
 }
 
 static void a_folder_that_is_not_there_is_said(void **state)
@@ -250,6 +289,7 @@ int main(void)
 		TEST(a_network_file_system_is_refused),
 		TEST(what_is_no_store_is_not_opened_and_not_changed),
 		TEST(a_newer_store_is_refused),
+		TEST(who_may_only_read_can_read),
 		TEST(a_folder_that_is_not_there_is_said),
 		TEST(every_older_version_is_brought_up),
 		TEST(the_view_tells_run_ids_as_people_write_them),
