@@ -139,10 +139,10 @@ int roi_job_sum(const struct roi_process *processes, size_t n, struct roi_job *r
 	uint64_t fastest = UINT64_MAX, slowest = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct roi_process *p = &processes[i];
-		job.overflow += p->overflow;
-		job.unmatched_end += p->unmatched_end;
 		if (!p->entries)
 			continue;
+		job.overflow += p->overflow;
+		job.unmatched_end += p->unmatched_end;
 		if (!job.processes || p->wall_ns > job.wall_ns) {
 			job.wall_ns = p->wall_ns;
 			job.slowest = i;

@@ -279,10 +279,11 @@ static int numbers(struct reader *r, const struct field_text *fields, size_t n, 
 		   int64_t *ret)
 {
 	if (n != wanted + 1)
-		return err_set(r->err, -EINVAL,
-			       "%s:%zu: \"%.*s\" is followed by %zu fields; expected %zu number%s",
-			       r->file, r->line, (int)fields[0].n, fields[0].at, n - 1, wanted,
-			       wanted == 1 ? "" : "s");
+		return err_set(
+			r->err, -EINVAL,
+			"%s:%zu: a line too %s: \"%.*s\" wants %zu number%s and has %zu field%s",
+			r->file, r->line, n < wanted + 1 ? "short" : "long", (int)fields[0].n,
+			fields[0].at, wanted, wanted == 1 ? "" : "s", n - 1, n == 2 ? "" : "s");
 	for (size_t i = 0; i < wanted; i++)
 		if (!whole_number(&fields[i + 1], &ret[i]))
 			return err_set(r->err, -EINVAL,

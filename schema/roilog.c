@@ -75,11 +75,12 @@ int roilog_parse(struct roi_logs *logs, const char *file, const void *bytes, siz
 	else if (hpcperflog_is(bytes, n))
 		rc = hpcperflog_parse(logs, file, bytes, n, err);
 	else if (n == 0)
-		rc = err_set(err, -EINVAL, "%s: empty; the process wrote no region log", file);
+		rc = err_set(err, -EINVAL, "%s: empty, so neither a region log nor its version",
+			     file);
 	else
 		rc = err_set(err, -EINVAL,
-			     "%s: not a region log; expected \"# hpcperf-roi-log 2\" or a log of "
-			     "roimeter",
+			     "%s:1: not a region log of a known version; expected "
+			     "\"# hpcperf-roi-log 2\", or a log of roimeter",
 			     file);
 	if (rc) {
 		logs->n = before;

@@ -74,7 +74,7 @@ static void what_is_no_log_is_refused(void **state)
 {
 	(void)state;
 	refused("", "a.log", "empty");
-	refused("hello\n", "a.log", "not a region log");
+	refused("hello\n", "a.log:1", "version");
 	refused("B 0 0\nE 1 1\n", "a.log", "not a region log");
 }
 
