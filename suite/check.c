@@ -321,6 +321,26 @@ static int check_value(struct suite_reader *r, const struct suite_key *key,
 	return key->type == KEY_NAME ? check_name(r, key->name, node, where) : 0;
 }
 
+/* Other words for the same, from other tools and from habit. */
+static const char *synonym(const char *word)
+{
+	static const char *const words[][2] = {
+		{ "pattern", "regex" },      { "regexp", "regex" },
+		{ "applications", "apps" },  { "arguments", "args" },
+		{ "environment", "env" },    { "variables", "env" },
+		{ "processes", "ranks" },    { "nprocs", "ranks" },
+		{ "np", "ranks" },           { "directory", "cwd" },
+		{ "folder", "cwd" },         { "exe", "command" },
+		{ "executable", "command" }, { "time_limit", "timeout" },
+		{ "repeat", "clean" },       { "runs", "clean" },
+		{ "inputs_files", "files" }, { "metric", "fom" },
+	};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strcmp(words[i][0], word) == 0)
+			return words[i][1];
+	return NULL;
+}
+
 static int unknown_key(struct suite_reader *r, const struct doc_node *key, const char *what,
 		       unsigned where)
 {
@@ -329,10 +349,9 @@ static int unknown_key(struct suite_reader *r, const struct doc_node *key, const
 	for (size_t i = 0; i < n_suite_keys && n < 64; i++)
 		if (suite_keys[i].where & where)
 			known[n++] = suite_keys[i].name;
-	/* "regexp" is the commonest slip, and "pattern" the second. */
-	const char *near = strcmp(key->text, "pattern") == 0 && (where & (IN_FOM | IN_OWN_TIMER))
-				   ? "regex"
-				   : near_word(key->text, known, n);
+	const char *near = synonym(key->text);
+	if (!near || !suite_key_find(near, where))
+		near = near_word(key->text, known, n);
 	if (near)
 		return doc_error(r->err, r->suite->file, key,
 				 "unknown key \"%s\" in %s; did you mean \"%s\"?", key->text, what,
@@ -352,7 +371,7 @@ static int check_required(struct suite_reader *r, const char *what, const struct
 		{ IN_SUITE, { "suite", "apps" } },
 		{ IN_APP, { "name", "cases" } },
 		{ IN_CASE, { "name" } },
-		{ IN_FOM, { "name", "regex", "unit", "better" } },
+		{ IN_FOM, { "regex", "unit", "better" } },
 		{ IN_OWN_TIMER, { "regex", "unit" } },
 	};
 	for (size_t i = 0; i < sizeof required / sizeof *required; i++)

@@ -11,6 +11,8 @@ struct builder {
 	struct arena *arena;
 	const char *file;
 	struct err *err;
+	const char *bytes; /* of the file, to find the line of a byte */
+	size_t n;
 	yaml_parser_t parser;
 	size_t nodes;
 };
@@ -50,6 +52,17 @@ static int refuse(struct builder *b, yaml_mark_t mark, const char *sentence)
 	return doc_error(b->err, b->file, &at, "%s", sentence);
 }
 
+/* Bytes that are no text have no line of libyaml's. */
+static int bad_byte(struct builder *b, size_t at, const char *what)
+{
+	struct doc_node node = { .line = 1, .column = 1 };
+	for (size_t i = 0; i < at && i < b->n; i++) {
+		node.column = b->bytes[i] == '\n' ? 1 : node.column + 1;
+		node.line += b->bytes[i] == '\n';
+	}
+	return doc_error(b->err, b->file, &node, "%s; a file must be UTF-8", what);
+}
+
 /* The next event, or the parser's complaint with its place. */
 static int next(struct builder *b, yaml_event_t *ret)
 {
@@ -60,8 +73,7 @@ static int next(struct builder *b, yaml_event_t *ret)
 		return err_set(b->err, -ENOMEM, "out of memory");
 	const char *what = p->problem ? p->problem : "not YAML";
 	if (p->error == YAML_READER_ERROR)
-		return err_set(b->err, -EINVAL, "%s: byte %zu: %s", b->file, p->problem_offset,
-			       what);
+		return bad_byte(b, p->problem_offset, what);
 	struct doc_node at = place(p->problem_mark);
 	return doc_error(b->err, b->file, &at, "%s%s%s", what, p->context ? ", " : "",
 			 p->context ? p->context : "");
@@ -226,10 +238,9 @@ int doc_parse(struct arena *a, const char *file, const void *bytes, size_t n,
 		return err_set(err, -EINVAL,
 			       "%s: larger than %zu bytes, the limit for this kind of file", file,
 			       DOC_MAX_BYTES);
-	struct builder b = { .arena = a, .file = file, .err = err };
+	struct builder b = { .arena = a, .file = file, .err = err, .bytes = bytes, .n = n };
 	if (!yaml_parser_initialize(&b.parser))
 		return err_set(err, -ENOMEM, "out of memory");
-	yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&b.parser, bytes, n);
 	int rc = document(&b, ret_root);
 	yaml_parser_delete(&b.parser);

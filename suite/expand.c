@@ -149,6 +149,8 @@ static int put_pattern(struct maker *m, const char *key, struct pattern_spec *re
 	ret->unit = doc_get(block, "unit")->text;
 	ret->better = better ? better->text : NULL;
 	int rc = put_text(m, name, &ret->name);
+	if (!rc && better && !name)
+		ret->name = "FOM";
 	return rc;
 }
 

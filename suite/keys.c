@@ -115,7 +115,7 @@ void suite_schema(struct buf *out)
 		 "\t\t\"texts\": {\"type\": \"array\", \"items\": {\"$ref\": \"#/$defs/text\"}}");
 	object(out, "app", IN_APP, "\"name\", \"cases\"");
 	object(out, "case", IN_CASE, "\"name\"");
-	object(out, "fom", IN_FOM, "\"name\", \"regex\", \"unit\", \"better\"");
+	object(out, "fom", IN_FOM, "\"regex\", \"unit\", \"better\"");
 	object(out, "own_timer", IN_OWN_TIMER, "\"regex\", \"unit\"");
 	buf_puts(out, "\n\t}\n}\n");
 }

@@ -39,7 +39,7 @@ enum suite_type {
 #define SUITE_KEYS(K) \
 	K(suite, IN_SUITE, KEY_NAME, "name of the suite") \
 	K(name, IN_APP | IN_CASE, KEY_NAME, "letters, digits, dot, underscore, hyphen; of a case also {NAME}") \
-	K(name, IN_FOM, KEY_TEXT, "of the metric, for people") \
+	K(name, IN_FOM, KEY_TEXT, "of the metric, for people; FOM if not told") \
 	K(title, IN_SUITE | IN_APP | IN_CASE, KEY_TEXT, "what people read instead of the name") \
 	K(vars, IN_SUITE, KEY_VARS, "names for folders and the like, used as {NAME}; --var NAME=VALUE overrides") \
 	K(apps, IN_SUITE, KEY_APPS, "the applications") \

@@ -79,7 +79,9 @@ static bool plain_name(const char *name)
 int timer_def_load(struct timer_def **ret, const char *name, const char *path, struct err *err)
 {
 	struct arena a = { 0 };
-	const char *folders = path && *path ? path : default_path(&a);
+	const char *folders = default_path(&a);
+	if (folders && path && *path)
+		folders = arena_printf(&a, "%s:%s", path, folders);
 	int rc = -ENOENT;
 	char *copy = folders ? arena_strdup(&a, folders) : NULL, *save = NULL;
 	if (!copy) {

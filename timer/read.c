@@ -441,10 +441,10 @@ static void read_context(struct reading *r)
 {
 	struct timer_result *ret = r->ret;
 	const struct timer_def *d = r->def;
-	for (size_t i = 0; i < d->steps.n; i++) /* the first of them that is there */
-		if (term_value(r, &d->steps.items[i], &ret->steps) == FOUND)
-			break;
-		else
+	/* The first that is there. A count of 0 in a run with a region only says that this output
+	 * does not tell its steps. */
+	for (size_t i = 0; i < d->steps.n && !known(ret->steps); i++)
+		if (term_value(r, &d->steps.items[i], &ret->steps) != FOUND || ret->steps == 0)
 			ret->steps = NAN;
 	if (d->excluded.n && terms_sum(r, &d->excluded, &ret->excluded_s) != FOUND)
 		ret->excluded_s = NAN;

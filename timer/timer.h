@@ -31,8 +31,8 @@ void launcher_audit(struct arena *a, const char *text, size_t n, const char **re
 /* A timer definition, a file in suites/timers/NAME.yaml; docs/timers.md tells how to write one. */
 struct timer_def;
 
-/* Look in the folders of path (colon-separated), else where it was installed. -ENOENT names what
- * there is. */
+/* Look in the folders of path (colon-separated, may be NULL), then where it was installed. -ENOENT
+ * names what there is. */
 int timer_def_load(struct timer_def **ret, const char *name, const char *path, struct err *err);
 int timer_def_parse(struct timer_def **ret, const char *file, const void *bytes, size_t n,
 		    struct err *err);
