@@ -59,7 +59,8 @@ static int write_all(const char *dir, const json_t *data, const struct buf *text
 	return rc;
 }
 
-static int report(const struct report_call *call, struct err *err)
+/* *ret_empty: nothing is stored, so there is nothing to see in what was written. */
+static int report(const struct report_call *call, bool *ret_empty, struct err *err)
 {
 	struct store *s = NULL;
 	struct buf text = { 0 };
@@ -77,6 +78,7 @@ static int report(const struct report_call *call, struct err *err)
 		rc = write_all(call->out, data, &text, err);
 	if (!rc && call->format && strcmp(call->format, "json") == 0)
 		(void)fwrite(text.data, 1, text.len, stdout);
+	*ret_empty = json_array_size(json_object_get(data, "suites")) == 0;
 	json_decref(data);
 	buf_done(&text);
 	store_close(s);
@@ -108,6 +110,7 @@ int cmd_report(int argc, char **argv)
 	};
 	struct err err = { { 0 } };
 	int first = 0;
+	bool is_empty = false;
 	int rc = opt_parse(&table, argc, argv, &first, &err);
 	if (!rc && first < argc)
 		rc = err_set(&err, -EINVAL, "\"%s\" is not an option; the folder goes to --out",
@@ -121,9 +124,14 @@ int cmd_report(int argc, char **argv)
 	if (!rc && call.out && call.format)
 		rc = err_set(&err, -EINVAL, "--out and --format do not go together: choose one");
 	if (!rc)
-		rc = report(&call, &err);
+		rc = report(&call, &is_empty, &err);
 	opt_done(&table);
 	if (rc == 1)
 		return EXIT_GOOD;
-	return rc ? opt_fail(COMMAND, rc, &err) : EXIT_GOOD;
+	if (rc)
+		return opt_fail(COMMAND, rc, &err);
+	if (is_empty)
+		(void)fprintf(stderr, COMMAND
+			      ": the store is empty; roimeter run or import puts runs in\n");
+	return is_empty ? EXIT_NOTHING : EXIT_GOOD;
 }

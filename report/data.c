@@ -167,39 +167,44 @@ static json_t *run_json(const struct run_row *r)
 
 static int add_history(void *arg, const struct run_row *r)
 {
-	json_t *row = json_pack("[s?, s?, s?, s?, o, o, o, o, o, o]", r->run_id, r->utc, r->kind,
-				r->status, number(r->wall_s), number(r->min_s), number(r->max_s),
-				number(r->samples), number(r->fom), number(r->caveats));
-	return json_array_append_new(arg, row) ? -ENOMEM : 0;
+	json_t *o = json_object();
+	if (put_text(o, "run_id", r->run_id) || put_text(o, "utc", r->utc) ||
+	    put_text(o, "kind", r->kind) || put_text(o, "status", r->status) ||
+	    put_number(o, "wall_s", r->wall_s) || put_number(o, "min_s", r->min_s) ||
+	    put_number(o, "max_s", r->max_s) || put_number(o, "samples", r->samples) ||
+	    put_number(o, "fom", r->fom) || put_number(o, "caveats", r->caveats)) {
+		json_decref(o);
+		return -ENOMEM;
+	}
+	return json_array_append_new(arg, o) ? -ENOMEM : 0;
 }
 
-static json_t *history_json(struct building *b, const struct cell *c, struct err *err)
+static int history_json(struct building *b, const struct cell *c, json_t **ret, struct err *err)
 {
-	json_t *rows = json_array();
 	struct run_query q = { .suite = c->suite,
 			       .app = c->app,
 			       .case_ = c->case_,
 			       .platform = c->platform,
 			       .limit = REPORT_HISTORY_MAX };
-	if (!rows || store_each_run(b->store, &q, add_history, rows, err)) {
-		json_decref(rows);
-		return NULL;
+	json_t *rows = json_array();
+	int rc = rows ? store_each_run(b->store, &q, add_history, rows, err) : -ENOMEM;
+	if (!rc) {
+		*ret = shrink_table(rows);
+		rc = *ret ? 0 : -ENOMEM;
 	}
-	return json_pack("{s:[s,s,s,s,s,s,s,s,s,s], s:o}", "columns", "run_id", "utc", "kind",
-			 "status", "wall_s", "min_s", "max_s", "samples", "fom", "caveats", "rows",
-			 rows);
+	json_decref(rows);
+	return rc == -ENOMEM ? err_set(err, rc, "out of memory") : rc;
 }
 
 static int cell_json(struct building *b, const struct cell *c, json_t **ret, struct err *err)
 {
-	json_t *record = NULL, *later = NULL;
+	json_t *record = NULL, *later = NULL, *history = NULL;
 	bool has_later = c->ok.run_id && strcmp(c->ok.run_id, c->last.run_id) != 0;
 	int rc = add_record(b, c->ok.run_id ? c->ok.run_id : c->last.run_id, &record, err);
 	if (!rc && has_later)
 		rc = add_record(b, c->last.run_id, &later, err);
-	json_t *history = rc ? NULL : history_json(b, c, err);
-	if (!rc && !history)
-		rc = err && *err->text ? -EIO : err_set(err, -ENOMEM, "out of memory");
+	if (!rc)
+		rc = history_json(b, c, &history, err);
 	if (rc) {
 		json_decref(record);
 		json_decref(later);

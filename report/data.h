@@ -21,7 +21,7 @@ struct report_options {
 
 #define REPORT_RANKS_MAX 1024 /* with more rows, those of one execution are kept */
 #define REPORT_OPS_MAX 15      /* operations of one record that are shown */
-#define REPORT_HISTORY_MAX 500 /* newest runs of one cell that are listed */
+#define REPORT_HISTORY_MAX 100 /* newest runs of one cell that are listed */
 
 /* -ENOENT: a suite that nothing was stored for. *ret is the caller's, written on success. */
 int report_build(json_t **ret, struct store *s, const struct report_options *o, struct err *err);

@@ -412,6 +412,58 @@ static void a_job_of_many_processes_keeps_those_of_one_execution(void **state)
 	record_done(&rec);
 }
 
+/* ---- out of memory ----------------------------------------------------------------------------------- */
+
+static int allocations_left;
+
+static void *scarce(size_t n)
+{
+	return allocations_left-- > 0 ? malloc(n) : NULL;
+}
+
+/* The body answers whether it came to its end; it does at last, and never leaks or falls. */
+static void with_scarce_memory(bool (*body)(const void *), const void *arg)
+{
+	bool done = false;
+	for (int n = 0; !done; n++) {
+		assert_true(n < 20000);
+		allocations_left = n;
+		json_set_alloc_funcs(scarce, free);
+		done = body(arg);
+		json_set_alloc_funcs(malloc, free);
+	}
+}
+
+static bool shrink_all(const void *rows)
+{
+	struct shrink_dict d = { 0 };
+	json_t *nulls = shrink_nulls(rows), *table = shrink_table(rows);
+	int place = table ? shrink_intern_take(&d, "x", json_incref(table)) : -1;
+	bool done = nulls && table && place == 0;
+	json_decref(nulls);
+	json_decref(table);
+	shrink_dict_done(&d);
+	return done;
+}
+
+static bool build_all(const void *store)
+{
+	json_t *data = NULL;
+	int rc = report_build(&data, (struct store *)(uintptr_t)store, &(struct report_options){ 0 }, NULL);
+	assert_true((rc == 0) == (data != NULL));
+	json_decref(data);
+	return rc == 0;
+}
+
+static void every_failed_allocation_is_survived(void **state)
+{
+	struct place *p = *state;
+	json_t *rows = parse("[{\"a\":1,\"b\":null,\"c\":[1,{\"d\":2}]},{\"a\":1,\"b\":{\"e\":3}}]");
+	with_scarce_memory(shrink_all, rows);
+	json_decref(rows);
+	with_scarce_memory(build_all, p->store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -428,6 +480,7 @@ int main(void)
 		cmocka_unit_test(a_job_of_many_processes_keeps_those_of_one_execution),
 		cmocka_unit_test(grid_has_the_latest_result_and_what_came_after),
 		cmocka_unit_test(same_records_give_the_same_bytes),
+		cmocka_unit_test(every_failed_allocation_is_survived),
 		cmocka_unit_test(a_suite_that_is_not_there_is_named),
 	};
 	return cmocka_run_group_tests(tests, open_place, close_place);

@@ -18,6 +18,9 @@ function plain(report) {
 				rec[key] = report.dict[key][value];
 			else if (value?.rows && value?.columns)
 				rec[key] = rows(value);
+	for (const cell of report.suites.flatMap((s) => s.apps).flatMap((a) => a.cases).flatMap((c) => c.cells))
+		if (cell)
+			cell.history = rows(cell.history);
 	for (const p of report.platforms)
 		p.info = report.dict.platform_info[p.info];
 	delete report.dict;

@@ -111,7 +111,7 @@ export function shape(dir, title = "Roimeter report") {
 				return {
 					runs: runs.length, ok: ok ? run_row(ok) : null, last: run_row(last),
 					record: add_record(by_id.get((ok ?? last).run_id)), last_record: ok && last !== ok ? add_record(last) : null,
-					history: { columns: HISTORY, rows: runs.map((r) => { const w = run_row(r); return HISTORY.map((c) => w[c] ?? null); }) },
+					history: table(runs.slice(0, 100).map((r) => { const w = run_row(r); return Object.fromEntries(HISTORY.filter((c) => c in w).map((c) => [c, w[c]])); })),
 				};
 			}) });
 		}

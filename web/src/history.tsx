@@ -96,7 +96,7 @@ export function History({ cell, shown }: { cell: Cell; shown: string }) {
 				<table class="data">
 					<thead><tr><th scope="col">Run</th><th scope="col">Status</th><th scope="col" class="n">Median</th><th scope="col" class="n">Range</th><th scope="col" class="n">n</th><th scope="col" class="n">Against the result before</th></tr></thead>
 					<tbody>
-						{runs.slice(0, 100).map((r) => {
+						{runs.map((r) => {
 							const prev = before.get(r.run_id);
 							const ratio = prev && r.wall_s ? r.wall_s / prev.wall_s! : null;
 							const apart = ratio !== null && ranges_apart(r, prev!);
@@ -114,7 +114,7 @@ export function History({ cell, shown }: { cell: Cell; shown: string }) {
 					</tbody>
 				</table>
 			</div>
-			{cell.runs > Math.min(100, runs.length) ? <p class="note">The newest {Math.min(100, runs.length)} of {f.count(cell.runs)} runs are shown; <code>roimeter runs</code> lists the others.</p> : null}
+			{cell.runs > runs.length ? <p class="note">The newest {runs.length} of {f.count(cell.runs)} runs are shown; <code>roimeter runs</code> lists the others.</p> : null}
 		</section>
 	);
 }
