@@ -428,10 +428,13 @@ static void dftfe(void **state)
 	"Performance:       21.224        1.131\n"                                                 \
 	"Finished mdrun on rank 0 Wed Jun  3 17:18:58 2020\n"
 
+#define MD_INPUT                                                                                   \
+	"   integrator                     = md\n   dt                             = 0.002\n"
+
 static void gromacs(void **state)
 {
 	(void)state;
-	static const char head[] =
+	static const char head[] = MD_INPUT
 		"   nsteps                         = 500\n   init-step                      = 0\n";
 	char text[2048];
 	(void)snprintf(text, sizeof text, "%s%s", head, GROMACS_END);
@@ -440,6 +443,7 @@ static void gromacs(void **state)
 		       head, GROMACS_END);
 	one_file("gromacs", "md.log", text, 10.412, NAN, NULL);
 	(void)snprintf(text, sizeof text,
+		       MD_INPUT
 		       "   nsteps                         = 900\n   init-step                      "
 		       "= 0\n%s",
 		       GROMACS_END);
@@ -447,6 +451,7 @@ static void gromacs(void **state)
 		 "mdrun did not make all its steps (900 is not 500)");
 	(void)snprintf(
 		text, sizeof text,
+		MD_INPUT
 		"   nsteps                         = 900\n   init-step                      = 0\n"
 		"Overriding nsteps with value passed on the command line: 500 steps, 1 ps\n%s",
 		GROMACS_END);
@@ -463,6 +468,14 @@ static void gromacs(void **state)
 	(void)snprintf(text, sizeof text, "%s%.*s", head, (int)(sizeof GROMACS_END - 60),
 		       GROMACS_END);
 	one_file("gromacs", "md.log", text, NAN, NAN, "mdrun did not come to its end");
+	/* a minimisation that converged is complete */
+	(void)snprintf(text, sizeof text,
+		       "   integrator                     = steep\n   dt                           "
+		       "  = 0.002\n"
+		       "   nsteps                         = 900\n   init-step                      "
+		       "= 0\n%s",
+		       GROMACS_END);
+	one_file("gromacs", "em.log", text, 10.412, 501, NULL);
 }
 
 static const char pw_log[] =
