@@ -278,9 +278,9 @@ static void print_process(const struct roi_log *log, const struct roi_process *p
 {
 	char net[32], gross[32], excluded[32], low[32], high[32];
 	const char *rank = known_rank(log);
-	(void)printf("process %s%s%s%s%s  %s\n", log->pid ? log->pid : "?", rank ? "  rank " : "",
+	(void)printf("process %s%s%s%s%s%s%s\n", log->pid ? log->pid : "?", rank ? "  rank " : "",
 		     rank ? rank : "", log->host ? "  on " : "", log->host ? log->host : "",
-		     log->exe ? log->exe : "");
+		     log->exe ? "  " : "", log->exe ? log->exe : "");
 	(void)printf("  region   %s net in %" PRIu64 " entr%s (%s gross, %s excluded in %" PRIu64
 		     ")\n",
 		     duration(net, p->wall_ns), p->entries, p->entries == 1 ? "y" : "ies",

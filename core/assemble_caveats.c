@@ -9,18 +9,12 @@
 #include "core/assemble_impl.h"
 #include "lib/num.h"
 
-#define LOAD_LIMIT 0.5    /* of the CPUs, before anything of ours ran */
-#define OTHERS_LIMIT 0.05 /* of the CPU time that the machine had meanwhile */
-#define STEAL_LIMIT 0.01  /* of the CPU time */
-#define FREQUENCY_LIMIT 0.05
 #define OWN_TIMER_LIMIT 0.02
 #define INFLATION_LIMIT 1.2
-#define CLOCK_LIMIT 0.001 /* of the region */
-#define MARK_COST_LIMIT 0.01
 #define NOTES_MAX 3
 #define LIST_BYTES 512
 
-static const char *plural(double n)
+const char *plural(double n)
 {
 	return n == 1 ? "" : "s";
 }
@@ -154,6 +148,17 @@ static int many_processes(struct assembly *a)
 		a->lead->job.processes);
 }
 
+/* The time of the region is that of the processes in it: that others stayed outside is said. */
+static int ranks_outside(struct assembly *a)
+{
+	double asked = a->rec->body.inputs.ranks;
+	if (!a->lead || a->by_timer || !((double)a->lead->job.processes < asked))
+		return 0;
+	return record_caveat(a->rec, "ranks_outside_region",
+			     "%.0f processes were asked for, and %" PRIu64 " entered the region.",
+			     asked, a->lead->job.processes);
+}
+
 static int damaged_logs(struct assembly *a)
 {
 	for (size_t i = 0; i < a->n; i++)
@@ -273,174 +278,6 @@ static int steps_differ(struct assembly *a)
 					     first, steps);
 	}
 	return 0;
-}
-
-/* ---- clocks and the cost of marking
- * ---------------------------------------------------------------- */
-
-/* How far the wall clock moved against the monotonic one between first and last mark. */
-static double wall_clock_moved_s(const struct roi_log *log)
-{
-	if (log->first_begin_ns == ROI_UNKNOWN || log->last_end_ns == ROI_UNKNOWN ||
-	    log->first_begin_real == ROI_UNKNOWN || log->last_end_real == ROI_UNKNOWN)
-		return 0;
-	double real = (double)log->last_end_real - (double)log->first_begin_real;
-	double mono = (double)log->last_end_ns - (double)log->first_begin_ns;
-	double moved = fabs(real - mono) / 1e9;
-	return moved > 0.001 + 0.001 * mono / 1e9 ? moved : 0;
-}
-
-static int clocks(struct assembly *a)
-{
-	for (size_t i = 0; i < a->n; i++) {
-		const struct worked *w = &a->all[i];
-		for (size_t k = 0; w->used && k < w->seen->n_logs; k++) {
-			const struct roi_log *log = w->seen->logs[k];
-			double moved = wall_clock_moved_s(log);
-			char text[32];
-			if (log->clock_error_ns > 1000 &&
-			    log->clock_error_ns > CLOCK_LIMIT * w->roi_s * 1e9)
-				return record_caveat(a->rec, "clock_inconsistent",
-						     "The clock of the marks was up to %s away "
-						     "from the kernel's in %s.",
-						     num_duration(text, log->clock_error_ns / 1e9),
-						     w->seen->row.name);
-			if (moved > 0)
-				return record_caveat(a->rec, "clock_inconsistent",
-						     "The wall clock was set by %s during %s: the "
-						     "times before and after the region "
-						     "are off, the region is not.",
-						     num_duration(text, moved), w->seen->row.name);
-		}
-		if (w->used && w->entered && w->seen->start_real_ns != ROI_UNKNOWN &&
-		    w->seen->end_real_ns != ROI_UNKNOWN && (!known(w->pre_s) || !known(w->post_s)))
-			return record_caveat(a->rec, "clock_inconsistent",
-					     "The marks of %s lie outside of the time from its "
-					     "start to its end: its wall clock is "
-					     "not the runner's.",
-					     w->seen->row.name);
-	}
-	return 0;
-}
-
-static int mark_cost(struct assembly *a)
-{
-	const struct worked *w = a->first;
-	if (!w || !w->entered || a->by_timer)
-		return 0;
-	const struct roi_log *log = w->seen->logs[w->job.slowest];
-	double share = (double)log->marks * log->mark_cost_ns / (double)w->job.wall_ns;
-	if (!(share > MARK_COST_LIMIT))
-		return 0;
-	return record_caveat(a->rec, "marking_cost",
-			     "The marks themselves take about %.2g %% of the region: there are "
-			     "many of them for its length.",
-			     100 * share);
-}
-
-/* ---- the machine
- * ------------------------------------------------------------------------------------ */
-
-static int busy_machine(struct assembly *a)
-{
-	double cpus = a->rec->body.platform_info.cpus, worst = NAN, load = NAN;
-	for (size_t i = 0; i < a->n; i++) {
-		const struct worked *w = &a->all[i];
-		const struct execution *row = &a->rec->body.executions.items[i];
-		double share = row->others_cpu_s / (row->process_wall_s * cpus);
-		if (w->used && known(share) && !(worst >= share))
-			worst = share;
-		/* Later ones find our own load there. */
-		if (i == 0 && row->order <= 1)
-			load = row->load1;
-	}
-	if (worst > OTHERS_LIMIT)
-		return record_caveat(
-			a->rec, "machine_loaded",
-			"Other processes took up to %.3g %% of the machine's CPU time "
-			"during a clean execution.",
-			100 * fmin(worst, 1)); /* clock ticks of 10 ms can make it more */
-	if (load > LOAD_LIMIT * cpus)
-		return record_caveat(
-			a->rec, "machine_loaded",
-			"The machine had a load of %.3g on %.0f CPUs before the first execution.",
-			load, cpus);
-	return 0;
-}
-
-static const char *cpus_of(const struct record_body *b, const char *execution,
-			   const struct rank *like)
-{
-	for (size_t i = 0; i < b->ranks.n; i++) {
-		const struct rank *r = &b->ranks.items[i];
-		if (strcmp(r->execution, execution) == 0 && r->rank == like->rank && r->cpus)
-			return r->cpus;
-	}
-	return NULL;
-}
-
-/* Pinned ranks have a set each: what must not differ is the set of one rank between executions. */
-static int cpu_sets(struct assembly *a)
-{
-	const struct record_body *b = &a->rec->body;
-	for (size_t i = 0; a->first && i < b->ranks.n; i++) {
-		const struct rank *r = &b->ranks.items[i];
-		if (strcmp(r->execution, a->first->seen->row.name) != 0 || !known(r->rank) ||
-		    !r->cpus)
-			continue;
-		for (size_t k = 0; k < a->n; k++) {
-			const char *cpus =
-				a->all[k].used ? cpus_of(b, a->all[k].seen->row.name, r) : NULL;
-			if (cpus && strcmp(cpus, r->cpus) != 0)
-				return record_caveat(
-					a->rec, "cpu_set_differs",
-					"Rank %.0f ran on CPUs %s in %s and on CPUs %s in %s.",
-					r->rank, r->cpus, r->execution, cpus,
-					a->all[k].seen->row.name);
-		}
-	}
-	return 0;
-}
-
-static int frequencies(struct assembly *a)
-{
-	double low = NAN, high = NAN;
-	for (size_t i = 0; i < a->n; i++) {
-		double khz = a->all[i].used ? a->all[i].seen->row.cpu_khz_max : NAN;
-		if (!known(khz))
-			continue;
-		low = low <= khz ? low : khz;
-		high = high >= khz ? high : khz;
-	}
-	if (!(high > (1 + FREQUENCY_LIMIT) * low))
-		return 0;
-	return record_caveat(a->rec, "frequency_changed",
-			     "The fastest CPU frequency seen differs between the clean executions: "
-			     "%.0f to %.0f MHz.",
-			     low / 1000, high / 1000);
-}
-
-static int machine(struct assembly *a)
-{
-	const struct record_body *b = &a->rec->body;
-	int rc = busy_machine(a);
-	if (!rc && b->placement.oversubscribed == YES)
-		rc = record_caveat(a->rec, "oversubscribed",
-				   "There were more running threads than CPUs for them.");
-	if (!rc)
-		rc = cpu_sets(a);
-	if (!rc)
-		rc = frequencies(a);
-	if (!rc && b->context.others_running > 0)
-		rc = record_caveat(a->rec, "others_running",
-				   "%.0f other run%s of this tool %s on the machine meanwhile.",
-				   b->context.others_running, plural(b->context.others_running),
-				   b->context.others_running == 1 ? "was" : "were");
-	if (!rc && b->context.steal_frac > STEAL_LIMIT)
-		rc = record_caveat(a->rec, "cpu_stolen",
-				   "The hypervisor took %.2g %% of the CPU time meanwhile.",
-				   100 * b->context.steal_frac);
-	return rc;
 }
 
 /* ---- the application's own numbers, and what was declared
@@ -567,9 +404,15 @@ int put_caveats(struct assembly *a)
 {
 	/* The first five stand in the order of the published records. */
 	int (*const each[])(struct assembly *) = {
-		none,     unterminated, lost_marks, differences, many_processes, damaged_logs,
-		not_used, notes,        session,    few_samples, bad_samples,    steps_differ,
-		clocks,   mark_cost,    machine,    own_numbers, declared,       profile,
+		none,           unterminated,
+		lost_marks,     differences,
+		many_processes, ranks_outside,
+		damaged_logs,   not_used,
+		notes,          session,
+		few_samples,    bad_samples,
+		steps_differ,   put_machine_caveats,
+		own_numbers,    declared,
+		profile,
 	};
 	for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
 		int rc = each[i](a);

@@ -41,6 +41,9 @@ int put_region(struct assembly *a);
 int put_context(struct assembly *a);
 int put_metrics(struct assembly *a);
 int put_caveats(struct assembly *a);
+int put_machine_caveats(struct assembly *a);
+
+const char *plural(double n); /* "" or "s" */
 
 double seconds(uint64_t ns); /* with 15 digits */
 

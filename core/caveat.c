@@ -15,6 +15,7 @@ const struct caveat_code caveat_codes[] = {
 	{ "roi_entries_differ_between_runs", "Clean executions entered the region a different number of times." },
 	{ "processes_differ_between_runs", "Clean executions had a different number of processes in the region." },
 	{ "multi_process_roi", "Several processes entered the region; its time is that of the slowest." },
+	{ "ranks_outside_region", "Fewer processes entered the region than were asked for." },
 	{ "roi_log_damaged", "A part of a region log could not be used." },
 	{ "marks_lost", "A process could not write its marks; the sentence has the cause." },
 	{ "marker_library_missing", "A program is marked, but the library that writes the marks was not found." },

@@ -342,7 +342,19 @@ static void each_rank_has_a_row_and_the_slowest_counts(void **state)
 	near(2, r->ranks.items[0].first_begin_s);
 	assert_string_equal(r->ranks.items[3].execution, "clean.1");
 	said("multi_process_roi", "2 processes");
+	assert_null(caveat("ranks_outside_region"));
 	assert_null(caveat("cpu_set_differs"));
+}
+
+static void ranks_outside_the_region_are_said(void **state)
+{
+	(void)state;
+	b.rec.body.inputs.ranks = 4;
+	(void)execution("clean.0");
+	(void)process("0", 400);
+	(void)process("1", 500);
+	(void)assembled();
+	said("ranks_outside_region", "4 processes were asked for, and 2 entered");
 }
 
 static void a_rank_on_other_cpus_is_said(void **state)
@@ -652,6 +664,7 @@ int main(void)
 		TEST(nothing_made_is_not_ok),
 		TEST(a_profiled_execution_is_judged_after_the_clean_ones),
 		TEST(each_rank_has_a_row_and_the_slowest_counts),
+		TEST(ranks_outside_the_region_are_said),
 		TEST(a_rank_on_other_cpus_is_said),
 		TEST(steps_and_phases_come_from_the_marks),
 		TEST(a_timer_is_the_region_and_its_absence_a_failure),
