@@ -293,6 +293,8 @@ static int add_file(struct ctx *c, const char *path, bool named)
 	buf_done(&f->bytes);
 	json_decref(f->json);
 	c->n_files--;
+	if (is_raw_name(f->name))
+		return 0; /* read with the logs beside it */
 	return import_note(c, "%s was left alone: not a file of this format", path);
 }
 

@@ -121,6 +121,8 @@ int say_caveats(struct draft *d)
 	struct record *rec = &d->rec;
 	bool ok = same(rec->body.status, "ok");
 	int rc = empty_list(rec);
+	if (!rc && d->origin == ORIGIN_LOG && d->exits_known)
+		return 0; /* assemble() said the rest */
 	if (!rc && d->origin == ORIGIN_LOG)
 		return record_caveat(rec, "exit_unknown",
 				     "Made of region logs alone: nobody knows whether the program ended well, nor how "

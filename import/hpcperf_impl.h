@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "core/assemble.h"
 #include "import/hpcperf.h"
 #include "lib/buf.h"
 #include "lib/num.h"
@@ -27,6 +28,7 @@ struct draft {
 	unsigned line;            /* in it; 0 none */
 	const char *capabilities; /* " compute copy_h2d ": categories their collector sees; or NULL */
 	const char *lost;         /* fields that were known there and did not come along; or NULL */
+	bool exits_known;         /* of region logs: how each execution ended */
 };
 
 /* Properties from the case tables; NULL or NAN where a table says nothing. */
@@ -101,6 +103,11 @@ bool is_conformance(const json_t *json); /* hpcperf_platform.c */
 const char *json_as_of(const json_t *json);
 int read_platforms(struct ctx *c, const struct import_file *file);
 int read_logs(struct ctx *c, const struct import_file *const *files, size_t n); /* hpcperf_log.c */
+
+/* hpcperf_raw.c: what lies beside the logs of a run. A folder "" has nothing. */
+bool is_raw_name(const char *name);
+int raw_execution(struct ctx *c, const char *folder, struct observed *o); /* exit_code NAN: no word of it */
+int raw_run(struct ctx *c, const char *folder, struct draft *d);
 
 /* A table, cut into cells. */
 struct table {

@@ -13,7 +13,8 @@
 
 /* Where a log belongs. Texts are pieces of its path. */
 struct place {
-	const char *run; /* the folder of the run; "" for logs without such folders */
+	const char *run;    /* the folder of the run; "" for logs without such folders */
+	const char *folder; /* of the execution, or "" */
 	const char *exec, *app, *case_;
 	int level;
 };
@@ -45,21 +46,22 @@ static char *pop(char *path)
 static int find_place(struct ctx *c, const struct import_file *file, struct place *ret)
 {
 	struct arena *a = &c->out->arena;
-	*ret = (struct place){ .run = "", .exec = "clean.0" };
+	*ret = (struct place){ .run = "", .folder = "", .exec = "clean.0" };
 	char *path = arena_strdup(a, file->path);
 	if (!path)
 		return import_nomem(c);
 	(void)pop(path);
+	char *folder = arena_strdup(a, path);
 	char *exec = pop(path);
 	char *run = arena_strdup(a, path);
 	(void)pop(path);
 	char *case_ = pop(path), *app = pop(path), *level = pop(path);
-	if (!run)
+	if (!run || !folder)
 		return import_nomem(c);
 	if (!is_execution(exec) || strncmp(level, "level", 5) != 0 || level[5] < '1' || level[5] > '3' ||
 	    level[6])
 		return 0;
-	*ret = (struct place){ run, exec, app, case_, level[5] - '0' };
+	*ret = (struct place){ run, folder, exec, app, case_, level[5] - '0' };
 	return 0;
 }
 
@@ -93,14 +95,15 @@ static int identity(struct ctx *c, struct draft *d, const struct log_file *first
 	struct record_body *b = &d->rec.body;
 	const char *app = c->options->app ? c->options->app : first->place.app;
 	const char *case_ = c->options->case_ ? c->options->case_ : first->place.case_;
-	if (!app || !case_ || !c->options->platform)
+	const char *platform = c->options->platform ? c->options->platform : b->platform;
+	if (!app || !case_ || !platform)
 		return err_set(c->err, -EINVAL,
 			       "%s: a region log doesn't tell what was measured; say it with %s%s%s",
 			       first->file->path, app ? "" : "--app NAME ", case_ ? "" : "--case NAME ",
-			       c->options->platform ? "" : "--platform ID");
+			       platform ? "" : "--platform ID");
 	b->app = draft_text(d, app);
 	b->case_ = draft_text(d, case_);
-	b->platform = draft_text(d, c->options->platform);
+	b->platform = draft_text(d, platform);
 	int64_t begin = ROI_UNKNOWN;
 	for (size_t i = 0; i < logs->n; i++) {
 		int64_t real = logs->items[i]->first_begin_real;
@@ -124,7 +127,8 @@ static int identity(struct ctx *c, struct draft *d, const struct log_file *first
 static int command(struct ctx *c, struct draft *d, const struct roi_log *log)
 {
 	struct inputs *in = &d->rec.body.inputs;
-	in->cwd = draft_text(d, log->cwd);
+	if (!in->cwd)
+		in->cwd = draft_text(d, log->cwd);
 	if (!log->argv.items || !log->argv.n)
 		return 0;
 	const char **items = arena_array(&d->rec.arena, log->argv.n, sizeof *items);
@@ -137,54 +141,85 @@ static int command(struct ctx *c, struct draft *d, const struct roi_log *log)
 	return 0;
 }
 
-/* One record of the logs [0, n), which belong to one run. first[i] is the log of the reader where
- * file i begins. */
+static int begin_execution(struct ctx *c, struct observed *o, const struct place *place)
+{
+	*o = (struct observed){ .end = END_EXITED, .start_real_ns = ROI_UNKNOWN, .end_real_ns = ROI_UNKNOWN,
+				.fom = { METRIC_NONE, NAN }, .own_timer = { METRIC_NONE, NAN } };
+	block_clear(&execution_block, &o->row);
+	o->row.name = place->exec;
+	return raw_execution(c, place->folder, o);
+}
+
+/* The logs of files[0, n), execution by execution. seen has room for n. */
+static int observe(struct ctx *c, const struct log_file *files, size_t n, struct roi_logs *logs,
+		   struct observed *seen, size_t *ret_n)
+{
+	size_t *begins = arena_array(&c->out->arena, n + 1, sizeof *begins);
+	if (!begins)
+		return import_nomem(c);
+	size_t n_seen = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct import_file *f = files[i].file;
+		size_t before = logs->n;
+		int rc = roilog_parse(logs, f->path, f->bytes.data, f->bytes.len, c->err);
+		if (rc)
+			return rc;
+		if (i == 0 || strcmp(files[i].place.exec, files[i - 1].place.exec) != 0) {
+			begins[n_seen] = before;
+			rc = begin_execution(c, &seen[n_seen++], &files[i].place);
+		}
+		if (rc)
+			return rc;
+		begins[n_seen] = logs->n;
+	}
+	for (size_t i = 0; i < n_seen; i++) {
+		seen[i].logs = (const struct roi_log *const *)logs->items + begins[i];
+		seen[i].n_logs = begins[i + 1] - begins[i];
+	}
+	*ret_n = n_seen;
+	return 0;
+}
+
+/* Where nobody tells how an execution ended, its region counts, and the record says so. */
+static int put_together(struct ctx *c, struct draft *d, struct observed *seen, size_t n)
+{
+	bool *unknown = arena_array(&c->out->arena, n + 1, sizeof *unknown);
+	if (!unknown)
+		return import_nomem(c);
+	d->exits_known = true;
+	for (size_t i = 0; i < n; i++) {
+		unknown[i] = !known(seen[i].row.exit_code);
+		if (unknown[i])
+			seen[i].row.exit_code = 0;
+		d->exits_known = d->exits_known && !unknown[i];
+	}
+	d->rec.body.measurement.region = "markers";
+	d->rec.body.measurement.collector = "none";
+	int rc = assemble(&d->rec, seen, n, c->err);
+	for (size_t i = 0; i < n && i < d->rec.body.executions.n; i++)
+		if (unknown[i])
+			d->rec.body.executions.items[i].exit_code = NAN;
+	return rc;
+}
+
+/* One record of the logs of one run. */
 static int read_run(struct ctx *c, const struct log_file *files, size_t n)
 {
 	struct roi_logs logs = { 0 };
 	struct observed *seen = arena_array(&c->out->arena, n, sizeof *seen);
 	size_t n_seen = 0;
-	int rc = seen ? 0 : import_nomem(c);
-	struct draft *d = rc ? NULL : draft_new(c, ORIGIN_LOG, files[0].place.level, files[0].file);
-	if (!rc && !d)
-		rc = -ENOMEM;
-	size_t *begins = arena_array(&c->out->arena, n + 1, sizeof *begins);
-	if (!rc && !begins)
-		rc = import_nomem(c);
-	for (size_t i = 0; i < n && !rc; i++) {
-		const struct import_file *f = files[i].file;
-		size_t before = logs.n;
-		rc = roilog_parse(&logs, f->path, f->bytes.data, f->bytes.len, c->err);
-		if (rc)
-			break;
-		if (i == 0 || strcmp(files[i].place.exec, files[i - 1].place.exec) != 0) {
-			begins[n_seen] = before;
-			struct observed *o = &seen[n_seen++];
-			*o = (struct observed){ .end = END_EXITED, .start_real_ns = ROI_UNKNOWN,
-						.end_real_ns = ROI_UNKNOWN,
-						.fom = { METRIC_NONE, NAN },
-						.own_timer = { METRIC_NONE, NAN } };
-			block_clear(&execution_block, &o->row);
-			o->row.name = files[i].place.exec;
-			o->row.exit_code = 0; /* assumed here, made null below: a log doesn't tell */
-		}
-		begins[n_seen] = logs.n;
-	}
-	for (size_t i = 0; i < n_seen && !rc; i++) {
-		seen[i].logs = (const struct roi_log *const *)logs.items + begins[i];
-		seen[i].n_logs = begins[i + 1] - begins[i];
-	}
+	struct draft *d = seen ? draft_new(c, ORIGIN_LOG, files[0].place.level, files[0].file) : NULL;
+	if (!d)
+		return import_nomem(c);
+	int rc = observe(c, files, n, &logs, seen, &n_seen);
+	if (!rc)
+		rc = raw_run(c, files[0].place.run, d);
 	if (!rc)
 		rc = identity(c, d, &files[0], &logs);
 	if (!rc && logs.n)
 		rc = command(c, d, logs.items[0]);
-	if (!rc) {
-		d->rec.body.measurement.region = "markers";
-		d->rec.body.measurement.collector = "none";
-		rc = assemble(&d->rec, seen, n_seen, c->err);
-		for (size_t i = 0; i < d->rec.body.executions.n; i++)
-			d->rec.body.executions.items[i].exit_code = NAN;
-	}
+	if (!rc)
+		rc = put_together(c, d, seen, n_seen);
 	roilogs_done(&logs);
 	return rc;
 }

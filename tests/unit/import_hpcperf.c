@@ -295,7 +295,7 @@ static void logs_of_a_run_folder_are_its_executions(void **state)
 	(void)state;
 	struct imports in;
 	struct import_options o = { .platform = "acme-x1.rt1.2" };
-	import(&in, LOGS, &o);
+	import(&in, LOGS "/level1", &o);
 	assert_int_equal(in.n_records, 1);
 	const struct record_body *b = find(&in, "hpcperf-level1", "alpha", "small");
 	assert_non_null(b);
@@ -307,6 +307,27 @@ static void logs_of_a_run_folder_are_its_executions(void **state)
 	assert_true(has_caveat(b, "exit_unknown"));
 	for (size_t i = 0; i < b->executions.n; i++)
 		assert_true(isnan(b->executions.items[i].exit_code));
+	imports_done(&in);
+}
+
+static void what_lies_beside_the_logs_is_used(void **state)
+{
+	(void)state;
+	struct imports in;
+	import(&in, LOGS "/level2", &nothing);
+	const struct record_body *b = find(&in, "hpcperf-level2", "zeta", "q8");
+	assert_non_null(b);
+	assert_string_equal(b->platform, "acme-x1.rt1.2");
+	assert_string_equal(b->status, "clean_failed"); /* clean.2 ended with 7 */
+	assert_int_equal(b->roi.runs_s.n, 2);
+	assert_float_equal(b->executions.items[2].exit_code, 7, 0);
+	assert_float_equal(b->context.process_wall_s, 2.05, 1e-15);
+	assert_float_equal(b->executions.items[0].pre_roi_s, 0.5, 1e-15);
+	assert_int_equal(b->inputs.argv.n, 3);
+	assert_string_equal(b->inputs.env.items[1], "Z_MODE=fast");
+	assert_float_equal(b->inputs.devices, 2, 0);
+	assert_false(has_caveat(b, "exit_unknown"));
+	assert_int_equal(in.n_notes, 0); /* run.txt and run.log are no strangers */
 	imports_done(&in);
 }
 
@@ -578,6 +599,7 @@ int main(void)
 		cmocka_unit_test(what_follows_is_derived_and_a_contradiction_is_said),
 		cmocka_unit_test(the_same_files_give_the_same_records),
 		cmocka_unit_test(logs_of_a_run_folder_are_its_executions),
+		cmocka_unit_test(what_lies_beside_the_logs_is_used),
 		cmocka_unit_test(logs_by_themselves_are_one_execution),
 		cmocka_unit_test(wrong_input_is_refused_with_its_place),
 		cmocka_unit_test(a_publication_date_can_be_given),
