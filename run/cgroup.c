@@ -109,6 +109,23 @@ int cgroup_kill(const char *path)
 	return rc;
 }
 
+int cgroup_pids(const char *path, struct pids *ret)
+{
+	char file[CGROUP_PATH_BYTES + 16];
+	struct buf text = { .max = TEXT_MAX };
+	(void)snprintf(file, sizeof file, "%s/cgroup.procs", path);
+	ret->n = 0;
+	int rc = file_read(&text, file, NULL);
+	for (char *p = text.data, *end; !rc && p && *p; p = end) {
+		long pid = strtol(p, &end, 10);
+		if (end == p)
+			break;
+		rc = pids_add(ret, (pid_t)pid);
+	}
+	buf_done(&text);
+	return rc;
+}
+
 static double stat_usec(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);

@@ -4,6 +4,7 @@
 #define RUN_CGROUP_H
 
 #include "lib/err.h"
+#include "run/procs.h"
 
 #define CGROUP_PATH_BYTES 1024
 
@@ -16,6 +17,9 @@ int cgroup_make(const char *name, char ret[CGROUP_PATH_BYTES], struct err *err);
 
 /* End all processes in it and in groups below. -ENOENT before Linux 5.14. */
 int cgroup_kill(const char *path);
+
+/* Its processes; the list is emptied first. Those in groups that they made below are not in it. */
+int cgroup_pids(const char *path, struct pids *ret);
 
 /* CPU time of all that ever ran in it, in seconds; NAN if unknown. */
 void cgroup_cpu(const char *path, double *ret_user_s, double *ret_system_s);

@@ -119,7 +119,7 @@ static void wait_for(struct runner *r, struct tree *t, struct watch *w)
 		}
 		now = monotonic_ns();
 		if (now >= look)
-			look = now + watch_sample(w, tree_root(t));
+			look = now + watch_sample(w, tree_root(t), tree_group(t));
 		if (r->progress && now >= tell) {
 			r->progress(r->progress_arg, (double)(now - start) / 1e9);
 			tell = now + PROGRESS_NS;

@@ -107,7 +107,7 @@ static void mark_below(struct table *t, pid_t root)
 	}
 }
 
-static int pids_add(struct pids *p, pid_t pid)
+int pids_add(struct pids *p, pid_t pid)
 {
 	if (p->n == p->cap) {
 		size_t cap = p->cap ? p->cap * 2 : 64;

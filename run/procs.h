@@ -13,6 +13,7 @@ struct pids {
 /* All descendants of root, without root itself; the list is emptied first. A process that starts
  * or ends meanwhile may be missed or be gone: who kills looks again. -ENOMEM, -errno of /proc. */
 int procs_below(const char *proc, pid_t root, struct pids *ret);
+int pids_add(struct pids *p, pid_t pid);
 void pids_done(struct pids *p);
 
 /* Send a signal to all descendants of root; how many there were. */

@@ -3,6 +3,7 @@
 #include "run/watch.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/num.h"
+#include "run/cgroup.h"
 
 #define SEEN_MAX 4096
 #define RATE_NS INT64_C(250000000) /* not more often */
@@ -305,11 +307,14 @@ static int64_t monotonic_ns(void)
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-int64_t watch_sample(struct watch *w, pid_t root)
+int64_t watch_sample(struct watch *w, pid_t root, const char *group)
 {
 	int64_t begin = monotonic_ns();
 	double threads = 0;
-	if (procs_below(w->proc, root, &w->pids) == 0 && w->pids.n) {
+	int rc = group ? cgroup_pids(group, &w->pids) : -ENOENT;
+	if (rc)
+		rc = procs_below(w->proc, root, &w->pids);
+	if (!rc && w->pids.n) {
 		for (size_t i = 0; i < w->pids.n; i++)
 			look_at(w, w->pids.items[i], &threads);
 		if (threads > 0) {

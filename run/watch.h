@@ -39,8 +39,9 @@ struct watch {
 void watch_begin(struct watch *w, const char *proc, const char *sys, struct arena *a);
 void watch_done(struct watch *w);
 
-/* One look at the processes below root. Returns how long to wait for the next, in ns. */
-int64_t watch_sample(struct watch *w, pid_t root);
+/* One look at the processes below root, or in this control group if there is one (NULL: none):
+ * then /proc need not be searched. Returns how long to wait for the next, in ns. */
+int64_t watch_sample(struct watch *w, pid_t root, const char *group);
 
 /* What was seen, after the tree has ended. */
 struct watch_result {

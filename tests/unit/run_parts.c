@@ -317,7 +317,7 @@ static void a_watch_tells_what_the_machine_did(void **state)
 
 	block_clear(&execution_block, &row);
 	watch_begin(&w, proc, sys, &arena);
-	assert_true(watch_sample(&w, 100) >= 250000000);
+	assert_true(watch_sample(&w, 100, NULL) >= 250000000);
 	put("proc/stat", "cpu  1600 0 0 9200 0 0 0 200 0 0\n"); /* 6 s busy, 2 s stolen of 10 s */
 	watch_end(&w, &end, &row, &result);
 
@@ -343,7 +343,7 @@ static void what_can_not_be_read_is_not_zero(void **state)
 	struct tree_end end = { .user_s = NAN, .system_s = NAN, .keeper_cpu_s = NAN, .keeper_wakeups = NAN };
 	block_clear(&execution_block, &row);
 	watch_begin(&w, "/nowhere", "/nowhere", &arena);
-	(void)watch_sample(&w, 100);
+	(void)watch_sample(&w, 100, NULL);
 	watch_end(&w, &end, &row, &result);
 	assert_true(isnan(row.load1) && isnan(row.others_cpu_s) && isnan(row.cpu_khz_min) && isnan(row.threads_total));
 	assert_true(isnan(result.steal_frac) && isnan(result.temperature_c));
