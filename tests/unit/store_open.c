@@ -1,11 +1,12 @@
 /* What is opened and what is not: other places, other programs' files, other versions; and memory
  * that runs out at any point. */
-/* wrap: statfs */
+/* wrap: statfs malloc calloc realloc */
 #define _GNU_SOURCE
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 
+#include "tests/unit/fail_alloc.h"
 #include "tests/unit/store_fixture.h"
 
 /* ---- opening ------------------------------------------------------------------------------- */
@@ -86,7 +87,8 @@ static void a_newer_store_is_refused(void **state)
 	assert_int_equal(ask("PRAGMA user_version"), 99);
 }
 
-/* Somebody else's store: they may read it, and not write beside it. As root only, who can be both. */
+/* Somebody else's store: they may read it, and not write beside it. As root only, who can be both.
+ */
 static void who_may_only_read_can_read(void **state)
 {
 	(void)state;
@@ -275,6 +277,39 @@ static void every_failed_allocation_is_survived(void **state)
 	record_done(&rec);
 }
 
+/* Our own, with a record that is large enough to be packed. */
+static void every_failed_allocation_of_ours_is_survived(void **state)
+{
+	(void)state;
+	struct dice d = { 18 };
+	struct record rec, got;
+	any_record(&rec, &d, 1);
+	rec.body.ops.n = 300;
+	rec.body.ops.items = arena_array(&rec.arena, 300, sizeof(struct op));
+	for (size_t i = 0; i < 300; i++) {
+		block_clear(&op_block, &rec.body.ops.items[i]);
+		rec.body.ops.items[i].name = arena_printf(&rec.arena, "kernel number %zu", i);
+	}
+	store_close(open_store(STORE_WRITE));
+	for (int n = 1; fail_alloc(n); n++) {
+		struct store *s = NULL;
+		int rc = store_open(&s, path, STORE_WRITE, NULL);
+		if (!rc)
+			rc = store_add_run(s, &rec, NULL);
+		if (!rc) {
+			rc = store_get_run(s, rec.body.run_id, &got, NULL);
+			record_done(&got);
+		}
+		if (!rc)
+			rc = store_delete_run(s, rec.body.run_id, NULL);
+		if (rc && rc != -ENOMEM)
+			fail_msg("allocation %d: %d", n, rc);
+		store_close(s);
+	}
+	assert_int_equal(ask("PRAGMA user_version"), 3);
+	record_done(&rec);
+}
+
 int main(void)
 {
 	sqlite3_mem_methods failing;
@@ -295,6 +330,7 @@ int main(void)
 		TEST(the_view_tells_run_ids_as_people_write_them),
 		TEST(what_was_committed_is_in_a_copy_of_the_file),
 		TEST(every_failed_allocation_is_survived),
+		TEST(every_failed_allocation_of_ours_is_survived),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
