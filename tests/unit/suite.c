@@ -321,6 +321,27 @@ static void the_example_of_the_document_loads(void **state)
 	buf_done(&text);
 }
 
+/* What we ship loads. */
+static void every_suite_of_ours_loads(void **state)
+{
+	(void)state;
+	struct dirent **names;
+	int n = scandir("suites", &names, is_suite, alphasort);
+	assert_true(n >= 0);
+	for (int i = 0; i < n; i++) {
+		char path[300];
+		struct suite s;
+		struct err err = { 0 };
+		(void)snprintf(path, sizeof path, "suites/%s", names[i]->d_name);
+		if (suite_load(&s, path, &err))
+			fail_msg("%s", err.text);
+		assert_true(s.n_cases > 0);
+		suite_done(&s);
+		free(names[i]);
+	}
+	free(names);
+}
+
 static void cells_of_tables_are_refused_by_name(void **state)
 {
 	(void)state;
@@ -375,6 +396,7 @@ int main(void)
 		cmocka_unit_test(the_schema_is_in_step),
 		cmocka_unit_test(every_key_is_in_the_document),
 		cmocka_unit_test(the_example_of_the_document_loads),
+		cmocka_unit_test(every_suite_of_ours_loads),
 		cmocka_unit_test(cells_of_tables_are_refused_by_name),
 		cmocka_unit_test(near_words_are_found),
 	};

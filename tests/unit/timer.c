@@ -560,6 +560,37 @@ static void every_definition_says_what_it_is(void **state)
 	assert_int_equal(n, 12);
 }
 
+/* The example of the document is a definition, and the document knows all that there are. */
+static void the_document_is_in_step(void **state)
+{
+	(void)state;
+	static const char *const names[] = { "cp2k",   "dftfe", "exaca",     "gromacs",
+					     "lammps", "nekrs", "nyx",       "qmcpack",
+					     "sparta", "warpx", "specfem3d", "quantum-espresso" };
+	struct buf text = { 0 };
+	assert_int_equal(file_read(&text, "docs/timers.md", NULL), 0);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char quoted[64];
+		(void)snprintf(quoted, sizeof quoted, "`%s`", names[i]);
+		if (!strstr(text.data, quoted))
+			fail_msg("docs/timers.md does not tell about %s", quoted);
+	}
+	char *begin = strstr(text.data, "```yaml\n"),
+	     *end = begin ? strstr(begin + 8, "```") : NULL;
+	assert_non_null(end);
+	struct reading r = { 0 };
+	struct err err = { 0 };
+	if (timer_def_parse(&r.def, "docs/timers.md", begin + 8, (size_t)(end - begin - 8), &err))
+		fail_msg("%s", err.text);
+	static const char log[] = "Loop: 2.5 s, 40 steps\nFinished\n";
+	const struct timer_file file = { "run.log", log, sizeof log - 1 };
+	timer_read(r.def, &r.arena, &file, 1, &r.result);
+	same("wall", r.result.wall_s, 2.5);
+	same("steps", r.result.steps, 40);
+	done(&r);
+	buf_done(&text);
+}
+
 static void one_that_is_not_there_names_the_others(void **state)
 {
 	(void)state;
@@ -691,6 +722,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(gromacs),
 		cmocka_unit_test(quantum_espresso),
 		cmocka_unit_test(every_definition_says_what_it_is),
+		cmocka_unit_test(the_document_is_in_step),
 		cmocka_unit_test(one_that_is_not_there_names_the_others),
 		cmocka_unit_test(files_are_matched_by_name_or_by_the_end_of_the_path),
 		cmocka_unit_test(definitions_are_checked),
