@@ -37,6 +37,16 @@ void run_progress_step(struct run_progress *p, const struct sweep_step *step)
 	run_progress_tick(p, 0);
 }
 
+/* Nobody reads tenths from a line that moves. */
+static const char *whole(char text[32], double seconds)
+{
+	if (seconds < 120)
+		(void)snprintf(text, 32, "%.0f s", seconds);
+	else
+		(void)snprintf(text, 32, "%.0f min", ceil(seconds / 60));
+	return text;
+}
+
 void run_progress_tick(void *progress, double elapsed_s)
 {
 	struct run_progress *p = progress;
@@ -45,10 +55,10 @@ void run_progress_tick(void *progress, double elapsed_s)
 		return;
 	(void)fprintf(stderr, "\r\033[K%s", p->line);
 	if (elapsed_s >= 1)
-		(void)fprintf(stderr, "  %s", num_duration(now, floor(elapsed_s)));
+		(void)fprintf(stderr, "  %s", whole(now, floor(elapsed_s)));
 	if (known(p->eta_s))
 		(void)fprintf(stderr, "  about %s left",
-			      num_duration(left, ceil(fmax(p->eta_s - elapsed_s, 1))));
+			      whole(left, ceil(fmax(p->eta_s - elapsed_s, 1))));
 	(void)fflush(stderr);
 	p->shown = true;
 }

@@ -102,7 +102,7 @@ bool runner_interrupted(struct runner *r)
 
 static void wait_for(struct runner *r, struct tree *t, struct watch *w)
 {
-	int64_t start = monotonic_ns(), look = start + FIRST_LOOK_NS, tell = start;
+	int64_t start = monotonic_ns(), look = start + FIRST_LOOK_NS, tell = start + PROGRESS_NS;
 	bool told = false;
 	for (;;) {
 		struct pollfd fds[2] = { { tree_fd(t), POLLIN, 0 }, { told ? -1 : r->signals, POLLIN, 0 } };
