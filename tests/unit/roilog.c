@@ -159,6 +159,55 @@ static void both_paths_of_the_parser_see_the_same(void **state)
 	}
 }
 
+static uint32_t seed = 1;
+
+static unsigned dice(unsigned n)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (seed >> 8) % n;
+}
+
+/* A mark at some time, now and then with a wrong letter or a wrong byte in it. */
+static void random_line(char line[96], unsigned i, uint64_t *mono, uint64_t *real)
+{
+	char kind = dice(40) ? "BE"[i % 2] : "BEUx"[dice(4)];
+	*mono += dice(3) ? dice(1000) : UINT64_C(1) << dice(40);
+	*real += dice(1000);
+	(void)snprintf(line, 96, "%c %" PRIu64 " %" PRIu64, kind, *mono, *real);
+	if (dice(60) == 0)
+		line[2 + dice((unsigned)strlen(line) - 2)] = "x:/ 9\n"[dice(6)];
+}
+
+/* A tab before a line sends it the slow way. */
+static void random_lines_mean_the_same_on_both_paths(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 3000; round++) {
+		char text[2][4096] = { HEAD, HEAD }, line[96];
+		uint64_t mono = UINT64_C(1) << dice(55), real = UINT64_C(1) << dice(60);
+		size_t at[2] = { strlen(HEAD), strlen(HEAD) };
+		for (unsigned i = 0, n = 2 + dice(30); i < n; i++) {
+			random_line(line, i, &mono, &real);
+			for (int k = 0; k < 2; k++)
+				at[k] += (size_t)snprintf(text[k] + at[k], 128, "%s%s\n",
+							  k ? "\t" : "", line);
+		}
+		struct roi_process p[2] = { { 0 }, { 0 } };
+		struct err errs[2] = { { "" }, { "" } };
+		int rc[2];
+		for (int k = 0; k < 2; k++) {
+			memset(text[k] + at[k], '\n', 70); /* so that the last line has room, too */
+			rc[k] = roilog_parse(&logs, "f", text[k], at[k] + 70, &errs[k]);
+			if (!rc[k])
+				p[k] = sum(0);
+			roilogs_done(&logs);
+		}
+		assert_int_equal(rc[0], rc[1]);
+		assert_string_equal(errs[0].text, errs[1].text);
+		assert_memory_equal(&p[0], &p[1], sizeof p[0]);
+	}
+}
+
 static void a_header_only_process_is_there_without_entries(void **state)
 {
 	(void)state;
@@ -372,6 +421,7 @@ int main(void)
 		cmocka_unit_test_teardown(numbers_are_whole_and_fit, clean),
 		cmocka_unit_test_teardown(short_and_long_lines_are_refused, clean),
 		cmocka_unit_test_teardown(both_paths_of_the_parser_see_the_same, clean),
+		cmocka_unit_test_teardown(random_lines_mean_the_same_on_both_paths, clean),
 		cmocka_unit_test_teardown(a_header_only_process_is_there_without_entries, clean),
 		cmocka_unit_test_teardown(the_published_self_test_holds, clean),
 		cmocka_unit_test_teardown(time_that_goes_back_is_of_two_writers, clean),
