@@ -1,6 +1,6 @@
 /* Region logs, hpcperf-roi-log 2. The logs of one call are the processes of one execution, unless
  * they lie as their runner lays them: level2/APP/CASE/RUN/clean.0/roi.PID, where each RUN is a
- * record and each clean.N an execution. */
+ * record and each clean.N an execution. What is above RUN need not be there. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -58,10 +58,14 @@ static int find_place(struct ctx *c, const struct import_file *file, struct plac
 	char *case_ = pop(path), *app = pop(path), *level = pop(path);
 	if (!run || !folder)
 		return import_nomem(c);
-	if (!is_execution(exec) || strncmp(level, "level", 5) != 0 || level[5] < '1' || level[5] > '3' ||
-	    level[6])
+	if (!is_execution(exec))
 		return 0;
-	*ret = (struct place){ run, folder, exec, app, case_, level[5] - '0' };
+	*ret = (struct place){ .run = run, .folder = folder, .exec = exec };
+	if (strncmp(level, "level", 5) == 0 && level[5] >= '1' && level[5] <= '3' && !level[6]) {
+		ret->app = app;
+		ret->case_ = case_;
+		ret->level = level[5] - '0';
+	}
 	return 0;
 }
 

@@ -331,10 +331,37 @@ static void what_lies_beside_the_logs_is_used(void **state)
 	imports_done(&in);
 }
 
+static void executions_are_told_apart_by_their_folders(void **state)
+{
+	(void)state;
+	const char *run = LOGS "/level1/alpha/small/20260110T080000Z-77/clean.1";
+	struct imports in;
+	struct import_options o = { .platform = "acme-x1.rt1.2", .suite = "mine", .app = "a", .case_ = "c" };
+	import(&in, run, &o);
+	const struct record_body *b = find(&in, "mine", "a", "c");
+	assert_non_null(b);
+	assert_int_equal(b->executions.n, 1);
+	assert_string_equal(b->executions.items[0].name, "clean.1");
+	assert_float_equal(b->roi.processes, 2, 0);
+	imports_done(&in);
+}
+
 static void logs_by_themselves_are_one_execution(void **state)
 {
 	(void)state;
-	const char *run = LOGS "/level1/alpha/small/20260110T080000Z-77/clean.0";
+	char folder[] = "/tmp/roimeter-import.XXXXXX", path[64];
+	struct buf bytes = { 0 };
+	assert_non_null(mkdtemp(folder));
+	for (int pid = 71; pid <= 72; pid++) {
+		char from[128];
+		(void)snprintf(from, sizeof from, LOGS "/level1/alpha/small/20260110T080000Z-77/clean.0/roi.%d", pid);
+		(void)snprintf(path, sizeof path, "%s/roi.%d", folder, pid);
+		bytes.len = 0;
+		assert_int_equal(file_read(&bytes, from, NULL), 0);
+		assert_int_equal(file_write(path, bytes.data, bytes.len, NULL), 0);
+	}
+	buf_done(&bytes);
+	const char *run = folder;
 	struct imports in;
 	struct err err = { 0 };
 	struct import_options o = { .platform = "acme-x1.rt1.2", .suite = "mine", .app = "a", .case_ = "c" };
@@ -348,6 +375,7 @@ static void logs_by_themselves_are_one_execution(void **state)
 	o.platform = NULL;
 	assert_int_equal(import_hpcperf(&in, &run, 1, &o, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "--platform"));
+	assert_int_equal(file_remove_tree(folder, NULL), 0);
 }
 
 /* ---- what is wrong is said with its place ------------------------------------------------------ */
@@ -600,6 +628,7 @@ int main(void)
 		cmocka_unit_test(the_same_files_give_the_same_records),
 		cmocka_unit_test(logs_of_a_run_folder_are_its_executions),
 		cmocka_unit_test(what_lies_beside_the_logs_is_used),
+		cmocka_unit_test(executions_are_told_apart_by_their_folders),
 		cmocka_unit_test(logs_by_themselves_are_one_execution),
 		cmocka_unit_test(wrong_input_is_refused_with_its_place),
 		cmocka_unit_test(a_publication_date_can_be_given),
