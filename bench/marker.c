@@ -260,10 +260,9 @@ static int parent(void)
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 	if (n < 0 || !mkdtemp(memory) || !mkdtemp(disk))
 		return 2;
-	(void)snprintf(library, sizeof library, "%s", self);
-	*strrchr(library, '/') = 0;
-	*strrchr(library, '/') = 0;
-	strcat(library, "/libroimeter.so");
+	*strrchr(self, '/') = 0; /* B/bench/marker stands beside B/libroimeter.so */
+	(void)snprintf(library, sizeof library, "%s/../libroimeter.so", self);
+	self[strlen(self)] = '/';
 	if (access(library, R_OK)) {
 		perror(library);
 		return 2;

@@ -103,6 +103,7 @@ ROIMETER_ONE_ int roimeter_static_(void);
 ROIMETER_ONE_ const struct roimeter_api *roimeter_load_(const char *name, const char **ret_why);
 ROIMETER_ONE_ const struct roimeter_api *roimeter_find_(const char *log);
 ROIMETER_ONE_ const struct roimeter_api *roimeter_attach_(void);
+ROIMETER_ONE_ char *roimeter_put_(char *to, char *end, const char *text);
 ROIMETER_ONE_ void roimeter_unattached_(const char *log, const char *why);
 ROIMETER_ONE_ void roimeter_begin_(void);
 ROIMETER_ONE_ void roimeter_end_(void);
@@ -113,43 +114,50 @@ ROIMETER_ONE_ void roimeter_phase_begin_(const char *name);
 ROIMETER_ONE_ void roimeter_phase_end_(void);
 ROIMETER_ONE_ void roimeter_sync_(void);
 
-/* Measuring was asked for and can't be: leave "pid N: why" where the runner looks for it. Without
- * stdio, which would pull half of libc into a small static program. Where no file can be
- * opened, a link holds the text: that needs neither a descriptor nor space. */
+/* Text behind text, up to an end; always with a NUL. Without stdio, which would pull half of libc
+ * into a small static program. */
+char *roimeter_put_(char *to, char *end, const char *text)
+{
+	while (*text && to < end - 1)
+		*to++ = *text++;
+	*to = 0;
+	return to;
+}
+
+/* Measuring was asked for and can't be: leave "pid N: why" where the runner looks for it. Where no
+ * file can be opened, a link holds the text: that needs neither a descriptor nor space. */
 void roimeter_unattached_(const char *log, const char *why)
 {
 	char path[4096], line[512], digits[24];
+	char *path_end = path + sizeof path, *line_end = line + sizeof line - 1;
+	char *at = digits + sizeof digits - 1;
+	char *name = roimeter_put_(path, path_end, log);
 	unsigned long pid = (unsigned long)getpid();
-	size_t folder = strlen(log), at = sizeof digits - 1, n;
 	int out;
 
-	digits[at] = 0;
+	*at = 0;
 	do
-		digits[--at] = (char)('0' + pid % 10);
+		*--at = (char)('0' + pid % 10);
 	while (pid /= 10);
-	if (folder > sizeof path - 40)
-		return;
-	strcpy(line, "pid ");
-	strcat(line, digits + at);
-	strcat(line, ": ");
-	strncat(line, why, sizeof line - 40);
-	memcpy(path, log, folder);
-	strcpy(path + folder, "/unattached");
+	(void)roimeter_put_(
+		roimeter_put_(roimeter_put_(roimeter_put_(line, line_end, "pid "), line_end, at),
+			      line_end, ": "),
+		line_end, why);
+	(void)roimeter_put_(name, path_end, "/unattached");
 	out = open(path, O_WRONLY | O_CREAT | O_APPEND, 0666);
 	if (out >= 0) {
-		n = strlen(line);
+		size_t n = strlen(line);
+		ssize_t written;
 		line[n] = '\n';
-		if (write(out, line, n + 1) == (ssize_t)(n + 1))
-			folder = 0;
+		written = write(out, line, n + 1);
 		line[n] = 0;
 		(void)close(out);
+		if (written == (ssize_t)(n + 1))
+			return;
 	}
-	if (folder) {
-		strcpy(path + folder, "/.loss.");
-		strcat(path, digits + at);
-		if (roimeter_symlink_(line, path))
-			return; /* nothing is left that could be told */
-	}
+	(void)roimeter_put_(roimeter_put_(name, path_end, "/.loss."), path_end, at);
+	if (roimeter_symlink_(line, path))
+		return; /* nothing is left that could be told */
 }
 
 /* A static program must load no library: that would bring a second libc. */
@@ -201,12 +209,12 @@ const struct roimeter_api *roimeter_load_(const char *name, const char **ret_why
 
 const struct roimeter_api *roimeter_find_(const char *log)
 {
-	const struct roimeter_api *api;
+	const struct roimeter_api *api = &roimeter_api_1;
 	const char *name = getenv("ROIMETER_LIBRARY");
 	const char *why = 0;
 
-	if (&roimeter_api_1)
-		return &roimeter_api_1;
+	if (api)
+		return api; /* linked with it */
 	if (!name || !*name)
 		name = ROIMETER_INSTALLED_;
 	api = roimeter_load_(name, &why);

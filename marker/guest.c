@@ -17,7 +17,7 @@ static __thread uint32_t mark_inside __attribute__((tls_model("initial-exec")));
 static pthread_key_t thread_key;
 static uint32_t thread_key_made; /* both survive fork, as the key does */
 
-static void child_forgets(void)
+static void child_starts_anew(void)
 {
 	if (guest)
 		memset(guest, 0, sizeof *guest);
@@ -42,7 +42,7 @@ static struct guest *guest_find(void)
 	}
 	/* Linux before 4.14 can't wipe: then fork() tells us, but a bare clone() does not. */
 	if (madvise(g, sizeof *g, MADV_WIPEONFORK))
-		(void)pthread_atfork(NULL, NULL, child_forgets);
+		(void)pthread_atfork(NULL, NULL, child_starts_anew);
 	return g;
 }
 

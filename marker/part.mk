@@ -25,9 +25,12 @@ $(B)/libroimeter.a: $(MARKER_SOURCES:%.c=$(B)/%.o)
 
 ALL += $(B)/libroimeter.so $(B)/libroimeter.a
 
-$(if $(filter bench check install,$(MAKECMDGOALS)),$(if $(shell \
-	echo '\#include <nvtx3/nvToolsExt.h>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo y),,\
-	$(info left out: NVTX ranges, no <nvtx3/nvToolsExt.h>; it comes with the CUDA toolkit)))
+MARKER_NVTX := $(shell $(CC) $(CPPFLAGS) -include nvtx3/nvToolsExt.h -E -x c /dev/null >/dev/null 2>&1 && echo y)
+ifneq ($(MARKER_NVTX),)
+$(B)/marker/nvtx.o $(B)/plain/marker/nvtx.o: CPPFLAGS += -DHAVE_NVTX
+else
+$(if $(filter check install,$(MAKECMDGOALS)),$(info left out: NVTX ranges, no <nvtx3/nvToolsExt.h>; it comes with the CUDA toolkit))
+endif
 
 define MARKER_INSTALL
 install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/share/roimeter/fortran

@@ -167,7 +167,10 @@ static void add_entry(struct source *s, struct totals *t, const unsigned char *r
 {
 	struct roi_log *log = s->log;
 	uint64_t begin = get64(r), end = get64(r + 8), excluded = get64(r + 16);
-	if (!tick_sane(s, begin) || !tick_sane(s, end) || end < begin || excluded > end - begin) {
+	int64_t begin_ns = tick_sane(s, begin) ? to_mono(s, begin) : ROI_UNKNOWN;
+	int64_t end_ns = tick_sane(s, end) ? to_mono(s, end) : ROI_UNKNOWN;
+	if (begin_ns == ROI_UNKNOWN || end_ns == ROI_UNKNOWN || end < begin || end_ns < begin_ns ||
+	    excluded > end - begin) {
 		source_damaged(s, "a record makes no sense");
 		log->overflow++;
 		return;
@@ -180,8 +183,8 @@ static void add_entry(struct source *s, struct totals *t, const unsigned char *r
 	}
 	log->entries = e;
 	e += log->n_entries++;
-	e->begin_ns = to_mono(s, begin);
-	e->end_ns = to_mono(s, end);
+	e->begin_ns = begin_ns;
+	e->end_ns = end_ns;
 	e->excluded_ns = excluded ? ns_between(s, excluded, begin, end) : 0;
 	if (e->excluded_ns > (uint64_t)(e->end_ns - e->begin_ns))
 		e->excluded_ns = (uint64_t)(e->end_ns - e->begin_ns);
@@ -239,7 +242,9 @@ static void read_excludes(struct source *s, struct totals *t, const unsigned cha
 		if (at + h->exclude_bytes > room)
 			return;
 		uint64_t begin = get64(p + at), end = get64(p + at + 8);
-		if (!tick_sane(s, begin) || !tick_sane(s, end) || end < begin)
+		int64_t begin_ns = tick_sane(s, begin) ? to_mono(s, begin) : ROI_UNKNOWN;
+		int64_t end_ns = tick_sane(s, end) ? to_mono(s, end) : ROI_UNKNOWN;
+		if (begin_ns == ROI_UNKNOWN || end_ns == ROI_UNKNOWN || end_ns < begin_ns)
 			continue;
 		struct roi_exclude *x = arena_grow(s->arena, log->excludes, &t->excludes_cap,
 						   log->n_excludes + 1, sizeof *x);
@@ -249,8 +254,8 @@ static void read_excludes(struct source *s, struct totals *t, const unsigned cha
 		}
 		log->excludes = x;
 		x += log->n_excludes++;
-		x->begin_ns = to_mono(s, begin);
-		x->end_ns = to_mono(s, end);
+		x->begin_ns = begin_ns;
+		x->end_ns = end_ns;
 		x->thread = stream;
 	}
 }

@@ -16,8 +16,8 @@ static struct marklog_pair pair_at(const unsigned char *p)
 static void pair_add(struct source *s, const unsigned char *p)
 {
 	struct marklog_pair q = pair_at(p);
-	/* Held to a range in which differences can't overflow: some 146 years. */
-	bool sane = q.tick <= INT64_MAX && q.mono_ns >= 0 && q.mono_ns <= INT64_MAX / 2 &&
+	/* Held to a range in which differences can't overflow: some decades of uptime. */
+	bool sane = q.tick <= INT64_MAX && q.mono_ns >= 0 && q.mono_ns <= INT64_MAX / 4 &&
 		    q.real_ns >= 0 && q.real_ns <= INT64_MAX / 2;
 	const struct marklog_pair *last = s->n_pairs ? &s->pairs[s->n_pairs - 1] : NULL;
 	if (!sane || (last && (q.tick <= last->tick || q.mono_ns <= last->mono_ns))) {
@@ -105,10 +105,10 @@ int64_t to_mono(const struct source *s, uint64_t tick)
 	bool inside = i + 1 < s->n_pairs && tick >= a->tick;
 	double rate = s->rate == 1 ? 1 : inside ? pair_rate(a, a + 1) : s->rate;
 	int64_t ticks = (int64_t)(tick - a->tick);
-	if (rate == 1)
+	if (rate == 1 && ticks > -INT64_MAX / 8 && ticks < INT64_MAX / 8)
 		return a->mono_ns + ticks;
 	double ns = (double)ticks * rate;
-	if (fabs(ns) > 4e18)
+	if (!(fabs(ns) < 1e18))
 		return ROI_UNKNOWN;
 	return a->mono_ns + llround(ns);
 }
@@ -123,7 +123,7 @@ int64_t to_real(const struct source *s, uint64_t tick)
 uint64_t to_ns(const struct source *s, uint64_t ticks)
 {
 	double ns = (double)ticks * s->rate;
-	return ns < 1.8e19 ? (uint64_t)(ns + 0.5) : UINT64_MAX;
+	return ns >= 0 && ns < 1.8e19 ? (uint64_t)(ns + 0.5) : UINT64_MAX;
 }
 
 bool tick_sane(const struct source *s, uint64_t tick)
@@ -138,7 +138,9 @@ uint64_t ns_between(const struct source *s, uint64_t ticks, uint64_t from, uint6
 {
 	if (!tick_sane(s, from) || !tick_sane(s, to) || to <= from)
 		return to_ns(s, ticks);
-	double rate = (double)(to_mono(s, to) - to_mono(s, from)) / (double)(to - from);
-	double ns = (double)ticks * rate;
+	int64_t begin = to_mono(s, from), end = to_mono(s, to);
+	if (begin == ROI_UNKNOWN || end == ROI_UNKNOWN)
+		return to_ns(s, ticks);
+	double ns = (double)ticks * ((double)(end - begin) / (double)(to - from));
 	return ns >= 0 && ns < 1.8e19 ? (uint64_t)(ns + 0.5) : to_ns(s, ticks);
 }

@@ -28,9 +28,9 @@ static int sync_now(void)
 	if (!measuring_now())
 		return 0;
 	if (!sync_call) {
-		Py_BEGIN_ALLOW_THREADS
+		PyThreadState *others = PyEval_SaveThread();
 		roimeter_sync_();
-		Py_END_ALLOW_THREADS
+		PyEval_RestoreThread(others);
 		return 0;
 	}
 	PyObject *call = Py_NewRef(sync_call);
@@ -48,7 +48,7 @@ static int sync_now(void)
 		(void)self;                                          \
 		(void)none;                                          \
 		MACRO();                                             \
-		Py_RETURN_NONE;                                      \
+		return Py_NewRef(Py_None);                                      \
 	}                                                            \
 	static PyObject *name##_sync(PyObject *self, PyObject *none) \
 	{                                                            \
@@ -57,7 +57,7 @@ static int sync_now(void)
 		if (sync_now())                                      \
 			return NULL;                                 \
 		MACRO();                                             \
-		Py_RETURN_NONE;                                      \
+		return Py_NewRef(Py_None);                                      \
 	}
 
 MARK(begin, ROIMETER_BEGIN)
@@ -70,7 +70,7 @@ static PyObject *step(PyObject *self, PyObject *none)
 	(void)self;
 	(void)none;
 	ROIMETER_STEP();
-	Py_RETURN_NONE;
+	return Py_NewRef(Py_None);
 }
 
 static PyObject *phase_end(PyObject *self, PyObject *none)
@@ -78,7 +78,7 @@ static PyObject *phase_end(PyObject *self, PyObject *none)
 	(void)self;
 	(void)none;
 	ROIMETER_PHASE_END();
-	Py_RETURN_NONE;
+	return Py_NewRef(Py_None);
 }
 
 static PyObject *phase_begin(PyObject *self, PyObject *name)
@@ -88,7 +88,7 @@ static PyObject *phase_begin(PyObject *self, PyObject *name)
 	if (!text)
 		return NULL;
 	ROIMETER_PHASE_BEGIN(text);
-	Py_RETURN_NONE;
+	return Py_NewRef(Py_None);
 }
 
 static PyObject *measuring(PyObject *self, PyObject *none)
@@ -108,7 +108,7 @@ static PyObject *set_sync(PyObject *self, PyObject *call)
 	PyObject *old = sync_call;
 	sync_call = call == Py_None ? NULL : Py_NewRef(call);
 	Py_XDECREF(old);
-	Py_RETURN_NONE;
+	return Py_NewRef(Py_None);
 }
 
 /* ---- context managers ------------------------------------------------------------------------ */
@@ -137,7 +137,7 @@ struct manager {
 		END(); /* also when waiting failed, or the region would stay open */   \
 		if (rc)                                                                \
 			return NULL;                                                   \
-		Py_RETURN_NONE;                                                        \
+		return Py_NewRef(Py_None);                                                        \
 	}
 
 MANAGER(region, ROIMETER_BEGIN, ROIMETER_END)
