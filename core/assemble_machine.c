@@ -106,13 +106,25 @@ static int busy_machine(struct assembly *a)
 	return 0;
 }
 
-static const char *cpus_of(const struct record_body *b, const char *execution,
-			   const struct rank *like)
+/* The rows of one execution; they are sorted by rank, those without one last. */
+struct rows {
+	const struct rank *items;
+	size_t n;
+};
+
+/* A rank with another CPU set in y than in x, or NULL. */
+static const struct rank *moved(struct rows x, struct rows y, const struct rank **ret_other)
 {
-	for (size_t i = 0; i < b->ranks.n; i++) {
-		const struct rank *r = &b->ranks.items[i];
-		if (strcmp(r->execution, execution) == 0 && r->rank == like->rank && r->cpus)
-			return r->cpus;
+	for (size_t i = 0, k = 0; i < x.n && k < y.n;) {
+		const struct rank *p = &x.items[i], *q = &y.items[k];
+		if (!known(p->rank) || !known(q->rank))
+			break;
+		if (p->rank == q->rank && p->cpus && q->cpus && strcmp(p->cpus, q->cpus) != 0) {
+			*ret_other = q;
+			return p;
+		}
+		i += p->rank <= q->rank;
+		k += q->rank <= p->rank;
 	}
 	return NULL;
 }
@@ -120,22 +132,21 @@ static const char *cpus_of(const struct record_body *b, const char *execution,
 /* Pinned ranks have a set each: what must not differ is the set of one rank between executions. */
 static int cpu_sets(struct assembly *a)
 {
-	const struct record_body *b = &a->rec->body;
-	for (size_t i = 0; a->first && i < b->ranks.n; i++) {
-		const struct rank *r = &b->ranks.items[i];
-		if (strcmp(r->execution, a->first->seen->row.name) != 0 || !known(r->rank) ||
-		    !r->cpus)
+	struct rows first = { NULL, 0 }, row = { a->rec->body.ranks.items, 0 };
+	for (size_t i = 0; i < a->n; i++) {
+		const struct rank *other = NULL;
+		row.items += row.n;
+		row.n = a->all[i].seen->n_logs;
+		if (!a->all[i].used)
 			continue;
-		for (size_t k = 0; k < a->n; k++) {
-			const char *cpus =
-				a->all[k].used ? cpus_of(b, a->all[k].seen->row.name, r) : NULL;
-			if (cpus && strcmp(cpus, r->cpus) != 0)
-				return record_caveat(
-					a->rec, "cpu_set_differs",
-					"Rank %.0f ran on CPUs %s in %s and on CPUs %s in %s.",
-					r->rank, r->cpus, r->execution, cpus,
-					a->all[k].seen->row.name);
-		}
+		if (!first.items)
+			first = row;
+		const struct rank *r = moved(first, row, &other);
+		if (r)
+			return record_caveat(a->rec, "cpu_set_differs",
+					     "Rank %.0f ran on CPUs %s in %s and on CPUs %s in %s.",
+					     r->rank, r->cpus, r->execution, other->cpus,
+					     other->execution);
 	}
 	return 0;
 }
