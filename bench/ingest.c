@@ -147,6 +147,28 @@ static double ours(struct store *s, struct wire *wires)
 	return cpu_s() - begin;
 }
 
+/* The same from JSON, as "roimeter import" takes it: for comparison, since agents send bytes. */
+static double ours_from_json(struct store *s, struct wire *wires)
+{
+	struct err err;
+	double begin = cpu_s();
+	if (store_begin(s, &err))
+		die("begin", err.text);
+	for (int i = 0; i < BATCH; i++) {
+		struct wire *w = &wires[i];
+		struct record rec;
+		json_t *json;
+		if (json_parse(&json, w->json.data, w->json.len, "bench", &err) ||
+		    record_from_json(&rec, json, &err) || store_add_run(s, &rec, &err))
+			die("add", err.text);
+		json_decref(json);
+		record_done(&rec);
+	}
+	if (store_commit(s, &err))
+		die("commit", err.text);
+	return cpu_s() - begin;
+}
+
 /* ---- theirs -------------------------------------------------------------------------------- */
 
 struct plain {
@@ -262,18 +284,21 @@ static double file_bytes(const char *path)
 
 int main(void)
 {
-	char folder[] = "bench-ingest.XXXXXX", ours_path[64], plain_path[64];
+	char folder[] = "bench-ingest.XXXXXX", ours_path[64], json_path[64], plain_path[64];
 	static struct wire wires[BATCH];
-	struct store *s;
+	struct store *s, *from_json;
 	struct err err;
 	struct plain p = { 0 };
-	struct ratio r = { .n = 0 };
+	struct ratio r = { .n = 0 }, json = { .n = 0 };
 	double cpu = 0;
 	if (chdir(getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp") || !mkdtemp(folder))
 		die("a folder for the databases", "can't be made");
 	(void)snprintf(ours_path, sizeof ours_path, "%s/ours.db", folder);
+	(void)snprintf(json_path, sizeof json_path, "%s/json.db", folder);
 	(void)snprintf(plain_path, sizeof plain_path, "%s/plain.db", folder);
 	if (store_open(&s, ours_path, STORE_WRITE, &err))
+		die("open", err.text);
+	if (store_open(&from_json, json_path, STORE_WRITE, &err))
 		die("open", err.text);
 	plain_open(&p, plain_path);
 	for (unsigned round = 0; round < ROUNDS; round++) {
@@ -287,12 +312,15 @@ int main(void)
 			b = theirs(&p, wires);
 			a = ours(s, wires);
 		}
+		double c = ours_from_json(from_json, wires);
 		if (round > 0) { /* the first one makes the files */
+			ratio_add(&json, c, b);
 			ratio_add(&r, a, b);
 			cpu += a;
 		}
 	}
 	store_close(s);
+	store_close(from_json);
 	sql(p.db, "PRAGMA wal_checkpoint(TRUNCATE)");
 	double runs = ROUNDS * BATCH;
 	(void)printf("# ours %.0f us of CPU a run; on disk %.0f bytes a run, theirs %.0f; JSON "
@@ -301,6 +329,7 @@ int main(void)
 		     file_bytes(plain_path) / runs, wires[0].json.len,
 		     wires[0].body.len + wires[0].ops.len);
 	(void)ratio_print(&r, "ingest", 0.2);
+	(void)ratio_print(&json, "ingest_from_json", 1);
 	struct ratio bytes = { .n = 0 };
 	ratio_add(&bytes, file_bytes(ours_path) / runs, (double)wires[0].json.len);
 	(void)ratio_print(&bytes, "bytes_on_disk_to_json", 0.25);
