@@ -9,6 +9,7 @@
 #include "lib/num.h"
 #include "suite/pattern.h"
 #include "timer/number.h"
+#include "timer/text.h"
 #include "timer/timer.h"
 #include "timer/unit.h"
 
@@ -182,7 +183,7 @@ void launcher_audit(struct arena *a, const char *text, size_t n, const char **re
 	size_t left = n - (size_t)(at - text), len = 0;
 	while (len < left && at[len] != '\n' && at[len] != '\r' && len < 1000)
 		len++;
-	*ret_line = arena_strndup(a, at, len);
+	*ret_line = text_clean(a, at, len);
 	if (*ret_line)
 		*ret_ok = audit_clean(*ret_line) ? YES : NO;
 }

@@ -13,6 +13,7 @@
 #include "lib/num.h"
 #include "timer/def.h"
 #include "timer/number.h"
+#include "timer/text.h"
 
 #define MAX_PARTS 200
 
@@ -323,10 +324,10 @@ static void add_part(struct reading *r, const char *name, size_t n, double secon
 	struct timer_result *ret = r->ret;
 	if (ret->n_parts >= MAX_PARTS)
 		return;
-	for (size_t i = 0; i < ret->n_parts; i++)
-		if (strncmp(ret->parts[i].name, name, n) == 0 && !ret->parts[i].name[n])
+	char *copy = text_clean(r->arena, name, n);
+	for (size_t i = 0; copy && i < ret->n_parts; i++)
+		if (strcmp(ret->parts[i].name, copy) == 0)
 			return;
-	char *copy = arena_strndup(r->arena, name, n);
 	struct timer_part *parts =
 		arena_grow(r->arena, ret->parts, &r->parts_room, ret->n_parts + 1, sizeof *parts);
 	if (!copy || !parts)
@@ -431,9 +432,11 @@ static void missing(struct reading *r, const char *verdict, const char *reason)
 	*ret = (struct timer_result){
 		.rc = -ENOENT, .wall_s = NAN, .steps = NAN, .excluded_s = NAN, .setup_s = NAN
 	};
-	const char *why =
+	char *why =
 		arena_printf(r->arena, "%s: %s: %s%s%s%s", r->def->title, verdict,
 			     reason ? reason : "", reason ? " (" : "", r->why, reason ? ")" : "");
+	if (why)
+		why = text_clean(r->arena, why, strlen(why)); /* it may cite the output */
 	ret->why = why ? why : "the timer is missing, and memory is, too";
 }
 

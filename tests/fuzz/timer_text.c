@@ -1,8 +1,10 @@
 /* Output of programs, read by every definition that there is. */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/num.h"
+#include "schema/utf8.h"
 #include "timer/timer.h"
 
 static const char *const names[] = { "cp2k",      "dftfe", "exaca",   "gromacs",          "lammps",
@@ -45,12 +47,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		timer_read(defs[i], &a, files, 4, &r);
 		if (r.rc ? !r.why || known(r.wall_s) : !(r.wall_s >= 0))
 			abort();
+		if (r.why && !utf8_valid(r.why, strlen(r.why)))
+			abort(); /* it goes into a record */
+		for (size_t p = 0; p < r.n_parts; p++)
+			if (!utf8_valid(r.parts[p].name, strlen(r.parts[p].name)))
+				abort();
 		arena_free(&a);
 	}
 	struct arena a = { 0 };
 	const char *line;
 	signed char ok;
 	launcher_audit(&a, text, n, &line, &ok);
+	if (line && !utf8_valid(line, strlen(line)))
+		abort();
 	arena_free(&a);
 	return 0;
 }

@@ -135,6 +135,8 @@ static void lammps(void **state)
 		   "Fix halt condition for fix-id 1 met on step 5 with value 1\n"
 		   "Loop time of 1 on 4 procs for 5 steps with 1 atoms\n",
 		   "incomplete");
+	is_missing("lammps", "Loop time of \xff\x1b[2J on 4 procs for 2 steps with 1 atoms\n",
+		   "\"\xef\xbf\xbd?[2J\" is not a number"); /* what is cited is text again */
 	is("lammps", "Loop time of .5 on 4 procs for 2 steps with 1 atoms", 0.5, 2);
 }
 
