@@ -124,35 +124,48 @@ static bool looks_like_log(int fd)
 	return n > 0 && (marklog_is(head, (size_t)n) || hpcperflog_is(head, (size_t)n));
 }
 
+/* One name in a folder. Answers 0 for what is no log. */
+static int read_below(struct roi_logs *logs, const char *path, struct err *err)
+{
+	struct stat st;
+	int rc = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 && errno == ENXIO) /* a socket */
+		return 0;
+	if (fd < 0)
+		return err_set(err, -errno, "open %s: %s", path, strerror(errno));
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && looks_like_log(fd))
+		rc = read_file(logs, fd, path, (size_t)st.st_size, err);
+	(void)close(fd);
+	return rc;
+}
+
 static int read_folder(struct roi_logs *logs, const char *path, struct err *err)
 {
 	struct dirent **names;
 	int n = scandir(path, &names, NULL, alphasort);
 	if (n < 0)
 		return err_set(err, -errno, "open folder %s: %s", path, strerror(errno));
-	size_t before = logs->n;
-	int rc = 0;
+	int first_rc = 0, more = 0;
 	for (int i = 0; i < n; i++) {
+		struct err why = { "" };
 		char *below = NULL;
-		int fd = -1;
-		struct stat st;
-		if (!rc && names[i]->d_name[0] != '.' &&
-		    asprintf(&below, "%s/%s", path, names[i]->d_name) >= 0) {
-			fd = open(below, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-			if (fd < 0 && errno != ENXIO) /* a socket */
-				rc = err_set(err, -errno, "open %s: %s", below, strerror(errno));
-			if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && looks_like_log(fd))
-				rc = read_file(logs, fd, below, (size_t)st.st_size, err);
-			if (fd >= 0)
-				(void)close(fd);
-			free(below);
+		int rc = 0;
+		if (names[i]->d_name[0] != '.') {
+			if (asprintf(&below, "%s/%s", path, names[i]->d_name) < 0)
+				below = NULL;
+			rc = below ? read_below(logs, below, &why) : -ENOMEM;
 		}
+		if (rc && !first_rc)
+			first_rc = err_set(err, rc, "%s", why.text[0] ? why.text : "out of memory");
+		else if (rc)
+			more++;
+		free(below);
 		free(names[i]);
 	}
 	free(names);
-	if (rc)
-		logs->n = before;
-	return rc;
+	return more ? err_wrap(err, first_rc, "%d logs can't be read; the first", more + 1)
+		    : first_rc;
 }
 
 int roilog_read(struct roi_logs *logs, const char *path, struct err *err)

@@ -100,8 +100,9 @@ struct roi_log *roilogs_add(struct roi_logs *logs, const char *file);
 int roilog_parse(struct roi_logs *logs, const char *file, const void *bytes, size_t n,
 		 struct err *err);
 
-/* The same for a file, or for every log in a folder (in order of name). Folders: names that are
- * not logs are left alone. */
+/* The same for a file, "-" (standard input), or every log in a folder (in order of name; what is no
+ * log is left alone). A log in a folder that can't be read is the answer, after the others were
+ * read and added. */
 int roilog_read(struct roi_logs *logs, const char *path, struct err *err);
 
 void roilogs_done(struct roi_logs *logs);

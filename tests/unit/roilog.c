@@ -384,12 +384,15 @@ static void folders_are_read_in_order_and_the_rest_left_alone(void **state)
 	assert_string_equal(logs.items[0]->pid, "1");
 	assert_string_equal(logs.items[1]->pid, "2");
 
-	/* A log among them that is broken: nothing of the folder is added. */
+	/* Two among them that are broken: the others are read all the same. */
+	(void)snprintf(path, sizeof path, "%s/b.1", folder);
+	assert_int_equal(file_write(path, HEAD "E\n", strlen(HEAD "E\n"), NULL), 0);
 	(void)snprintf(path, sizeof path, "%s/c.3", folder);
 	assert_int_equal(file_write(path, HEAD "B x\n", strlen(HEAD "B x\n"), NULL), 0);
 	assert_int_equal(roilog_read(&logs, folder, &err), -EINVAL);
-	assert_int_equal(logs.n, 2);
-	assert_non_null(strstr(err.text, "c.3:2"));
+	assert_int_equal(logs.n, 4);
+	assert_non_null(strstr(err.text, "2 logs can't be read; the first: "));
+	assert_non_null(strstr(err.text, "b.1:2"));
 	assert_int_equal(file_remove_tree(folder, NULL), 0);
 	assert_int_equal(roilog_read(&logs, folder, &err), -ENOENT);
 }
