@@ -15,12 +15,15 @@ uint32_t ranges_wanted;
 
 typedef int (*sync_call)(void);
 
+void *symbol_in_program(const char *name)
+{
+	return find_symbol ? find_symbol(NULL, name) : NULL;
+}
+
 static void *symbol_of(const char *const *libraries, int mode, const char *name)
 {
-	if (!find_symbol)
-		return NULL;
 	void *(*open_library)(const char *, int) =
-		(void *(*)(const char *, int))find_symbol(NULL, "dlopen");
+		(void *(*)(const char *, int))symbol_in_program("dlopen");
 	if (!open_library)
 		return NULL;
 	for (; *libraries; libraries++) {

@@ -196,8 +196,26 @@ static void mark_unrecorded(struct guest *g, struct mark_thread *t, enum mark wh
 	}
 }
 
+/* Inside a library that the program loads and unloads: stay, since threads will call back when
+ * they end. dlopen and dladdr are asked for by name, see device.c. */
+static void stay_loaded(void)
+{
+	Dl_info info;
+	void *handle;
+	int (*address)(const void *, Dl_info *) =
+		(int (*)(const void *, Dl_info *))symbol_in_program("dladdr");
+	void *(*open_again)(const char *, int) =
+		(void *(*)(const char *, int))symbol_in_program("dlopen");
+	if (!address || !open_again || !address(&guest, &info) || !info.dli_fname)
+		return;
+	/* Fails for the program itself, which stays anyway. Never closed, on purpose. */
+	handle = open_again(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	(void)handle;
+}
+
 static void guest_start(struct guest *g)
 {
+	stay_loaded();
 	const char *folder = getenv("ROIMETER_LOG");
 	ranges_find();
 	if (!folder || !*folder) {

@@ -148,6 +148,7 @@ void step_add(struct mark_thread *t, uint64_t ticks, double ns_per_tick);
 bool together_start(struct guest *g);
 
 /* device.c */
+void *symbol_in_program(const char *name); /* NULL: none, or a static program */
 void device_sync(void);
 extern uint32_t ranges_wanted; /* a profiler is there */
 void ranges_find(void);
