@@ -38,7 +38,8 @@ struct observed {
  * pattern, own_timer.pattern, launcher, placement, platform_info and provenance are already
  * set: status, roi, phases, context, fom, own_timer, executions, ranks, caveats, nulls,
  * observer.marks and measurement.cleans_*.
- * A sample is a clean execution that ended with 0 and has a finished region, no open entry. A
+ * A sample is a clean execution that ended with 0 and has a finished region: no open entry, no lost
+ * END; where the region is a timer, that was found. A
  * clean execution that does not count is said ("3 made, 2 used"). */
 int assemble(struct record *rec, const struct observed *seen, size_t n, struct err *err);
 
