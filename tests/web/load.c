@@ -64,6 +64,8 @@ int main(int argc, char **argv)
 	int rc = argc == 4 ? file_read(&records, argv[2], &err) : -EINVAL;
 	if (!rc)
 		rc = file_read(&declared, argv[3], &err);
+	buf_puts(&records, ""); /* empty files have no text otherwise */
+	buf_puts(&declared, "");
 	if (!rc)
 		rc = store_open(&s, argv[1], STORE_WRITE, &err);
 	if (!rc)
