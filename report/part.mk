@@ -6,6 +6,7 @@ WEB := $(B)/web
 WEB_SOURCES := $(wildcard web/src/*) web/build.mjs
 HAVE_NODE := $(and $(filter-out no,$(NODE)),$(shell command -v $(NPM)))
 NPM_CI := $(NPM) ci --ignore-scripts --no-audit --no-fund --loglevel=error
+NPM_FAILED := { echo "the page's packages could not be fetched; make NODE=no builds without the page" >&2; exit 1; }
 
 $(B)/parts.a: $(B)/report/page_data.o
 
@@ -13,7 +14,7 @@ ifneq ($(HAVE_NODE),)
 $(WEB)/packages: web/package.json web/package-lock.json web/.npmrc
 	@mkdir -p $(WEB)
 	cp $^ $(WEB)/
-	cd $(WEB) && $(NPM_CI) --omit=dev
+	cd $(WEB) && $(NPM_CI) --omit=dev || $(NPM_FAILED)
 	@touch $@
 
 $(WEB)/page.0: $(WEB)/packages $(WEB_SOURCES)
@@ -30,7 +31,7 @@ $(B)/report/page_data.o: report/page_data.S $(WEB)/page.0
 $(B)/web-check/packages: web/package.json web/package-lock.json web/.npmrc
 	@mkdir -p $(@D)
 	cp $^ $(@D)/
-	cd $(@D) && $(NPM_CI)
+	cd $(@D) && $(NPM_CI) || $(NPM_FAILED)
 	@touch $@
 CHECK_NEEDS += $(B)/web-check/packages
 else

@@ -406,13 +406,15 @@ static void a_job_of_many_processes_keeps_those_of_one_execution(void **state)
 	rec.body.ranks.n = 1200;
 	json_t *json = report_record(&rec);
 	assert_int_equal(json_array_size(json_object_get(json, "ranks")), 400);
-	assert_true(format_number(json_array_get(json_object_get(json, "ranks"), 0), "roi_s") == 400);
+	assert_true(format_number(json_array_get(json_object_get(json, "ranks"), 0), "roi_s") ==
+		    400);
 	assert_true(format_number(json, "ranks_count") == 1200);
 	json_decref(json);
 	record_done(&rec);
 }
 
-/* ---- out of memory ----------------------------------------------------------------------------------- */
+/* ---- out of memory
+ * ----------------------------------------------------------------------------------- */
 
 static int allocations_left;
 
@@ -449,7 +451,8 @@ static bool shrink_all(const void *rows)
 static bool build_all(const void *store)
 {
 	json_t *data = NULL;
-	int rc = report_build(&data, (struct store *)(uintptr_t)store, &(struct report_options){ 0 }, NULL);
+	int rc = report_build(&data, (struct store *)(uintptr_t)store,
+			      &(struct report_options){ 0 }, NULL);
 	assert_true((rc == 0) == (data != NULL));
 	json_decref(data);
 	return rc == 0;
@@ -458,7 +461,8 @@ static bool build_all(const void *store)
 static void every_failed_allocation_is_survived(void **state)
 {
 	struct place *p = *state;
-	json_t *rows = parse("[{\"a\":1,\"b\":null,\"c\":[1,{\"d\":2}]},{\"a\":1,\"b\":{\"e\":3}}]");
+	json_t *rows =
+		parse("[{\"a\":1,\"b\":null,\"c\":[1,{\"d\":2}]},{\"a\":1,\"b\":{\"e\":3}}]");
 	with_scarce_memory(shrink_all, rows);
 	json_decref(rows);
 	with_scarce_memory(build_all, p->store);

@@ -81,7 +81,7 @@ async function new_page(send, listeners) {
 			throw new Error(`${expression}: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`);
 		return result.value;
 	};
-	page.until = async (expression, limit_ms = 10000) => {
+	page.until = async (expression, limit_ms = 30000) => {
 		for (const end = Date.now() + limit_ms; Date.now() < end; await new Promise((done) => setTimeout(done, 30))) {
 			const value = await page.run(expression);
 			if (value)
