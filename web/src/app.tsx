@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { load, platform_info, report } from "./data";
 import { Detail, PLATFORM_FACTS, said, save } from "./detail";
 import * as f from "./format";
-import { activate_from_route, columns, counts, focus_grid, Grid, grid_csv, lines, short_name, step_case, tab } from "./grid";
+import { activate_from_route, columns, counts, focus_grid, Grid, grid_csv, is_roomy, lines, short_name, step_case, tab } from "./grid";
 import { Null } from "./history";
 import { Mark } from "./icons";
 import { adjust, go, href, route } from "./route";
@@ -77,13 +77,13 @@ function Tools() {
 					}} />
 				<kbd>/</kbd>
 			</label>
-			<label class="rel">
+			{columns.value.length > 1 ? <label class="rel">
 				<span>relative to</span>
 				<select value={columns.value.some(([p]) => p.id === route.value.rel) ? route.value.rel : ""} onChange={(e) => go({ rel: e.currentTarget.value })}>
 					<option value="">nothing</option>
 					{columns.value.map(([p]) => <option key={p.id} value={p.id}>{short_name(p.id).product}</option>)}
 				</select>
-			</label>
+			</label> : null}
 		</div>
 	);
 }
@@ -94,6 +94,7 @@ function Legend() {
 			<ul class="marks-legend">
 				<li><span class="absent">–</span> not measured</li>
 				<li><span class="aside">0.8 %</span> range of the executions</li>
+				{is_roomy.value ? <li class="dots-legend"><span class="dots" aria-hidden="true"><i style={{ left: "30%" }} /><i style={{ left: "50%" }} /><i style={{ left: "74%" }} /></span> each execution, ±25 % of the median</li> : null}
 				<li><span class="share-key" /> region’s share of its process</li>
 				<li><Mark name="caveat" /> caveats</li>
 				<li><Mark name="unstable" /> not stable</li>

@@ -82,8 +82,11 @@ export function StepsCard({ rec }: { rec: Rec }) {
 		<section class="card" id="steps">
 			<h3>Steps <span class="dim">{f.count(roi.steps)}</span></h3>
 			<dl class="facts">
-				<dt>mean</dt><dd>{at(roi.step_s)}</dd><dt>shortest</dt><dd>{at(roi.step_min_s)}</dd>
-				<dt>95 % not longer than</dt><dd>{at(roi.step_p95_s)}</dd><dt>longest</dt><dd>{at(roi.step_max_s)}</dd>
+				<dt>mean</dt><dd>{at(roi.step_s)}</dd>
+				{roi.step_min_s !== undefined || roi.step_max_s !== undefined ? <>
+					<dt>shortest</dt><dd>{at(roi.step_min_s)}</dd>
+					<dt>95 % not longer than</dt><dd>{at(roi.step_p95_s)}</dd><dt>longest</dt><dd>{at(roi.step_max_s)}</dd>
+				</> : <><dt>each step</dt><dd><Null why={why_words(why_null(rec, "roi.step_min_s"))} /></dd></>}
 			</dl>
 		</section>
 	);
@@ -96,16 +99,19 @@ function Share({ of }: { of: number | undefined }) {
 export function PhasesCard({ rec }: { rec: Rec }) {
 	if (!rec.phases.length)
 		return null;
+	const timer = rec.roi.source === "timer";
+	const columns = ([["count", "Count", f.count], ["min_s", "Shortest", f.seconds], ["max_s", "Longest", f.seconds]] as const)
+		.filter(([key]) => rec.phases.some((p) => p[key] !== undefined));
 	return (
 		<section class="card wide" id="phases">
-			<h3>{rec.roi.source === "timer" ? "Parts that the timer reports" : "Phases"} <span class="dim">of the process that spent the most</span></h3>
+			<h3>{timer ? "Parts that the timer reports" : "Phases"} {timer ? null : <span class="dim">of the process that spent the most</span>}</h3>
 			<div class="scroll" tabIndex={0} role="region" aria-label="Table of phases">
 				<table class="data">
-					<thead><tr><th scope="col">Phase</th><th scope="col">Share of the region</th><th scope="col" class="n">Total</th><th scope="col" class="n">Count</th><th scope="col" class="n">Shortest</th><th scope="col" class="n">Longest</th></tr></thead>
+					<thead><tr><th scope="col">{timer ? "Part" : "Phase"}</th><th scope="col">Share of the region</th><th scope="col" class="n">Total</th>{columns.map(([key, name]) => <th scope="col" class="n" key={key}>{name}</th>)}</tr></thead>
 					<tbody>{rec.phases.map((p, i) => (
 						<tr key={i}><th scope="row">{p.name}</th><td class="bars"><Share of={p.share} /></td>
-							<td class="n">{p.total_s === undefined ? <Null /> : f.seconds(p.total_s)}</td><td class="n">{p.count === undefined ? <Null /> : f.count(p.count)}</td>
-							<td class="n">{p.min_s === undefined ? <Null /> : f.seconds(p.min_s)}</td><td class="n">{p.max_s === undefined ? <Null /> : f.seconds(p.max_s)}</td></tr>
+							<td class="n">{p.total_s === undefined ? <Null /> : f.seconds(p.total_s)}</td>
+							{columns.map(([key, , show]) => <td class="n" key={key}>{p[key] === undefined ? <Null /> : show(p[key])}</td>)}</tr>
 					))}</tbody>
 				</table>
 			</div>

@@ -176,7 +176,7 @@ function Checks({ rec }: { rec: Rec }) {
 						{fom.better ? <span class="dim"> {fom.better} is better</span> : null}{fom.status !== "ok" ? <span class="bad"> {fom.status?.replace(/_/g, " ")}</span> : null}</dd>
 					{fom.runs?.length ? <><dt>each execution</dt><dd class="list">{fom.runs.map((v, i) => <span key={i}>{f.significant(v)}</span>)}</dd></> : null}
 				</> : null}
-				<dt>Entries</dt><dd><Value rec={rec} field="roi.entries">{roi.entries == null ? null : f.count(roi.entries)}</Value>{roi.folded ? <span class="dim"> {f.count(roi.folded)} of them kept as counters only</span> : null}</dd>
+				{roi.entries != null || roi.source === "markers" ? <><dt>Entries</dt><dd><Value rec={rec} field="roi.entries">{roi.entries == null ? null : f.count(roi.entries)}</Value>{roi.folded ? <span class="dim"> {f.count(roi.folded)} of them kept as counters only</span> : null}</dd></> : null}
 				{roi.entry_min_s !== undefined && roi.entry_max_s !== undefined ? <><dt>one entry</dt><dd>{f.seconds(roi.entry_min_s)} – {f.seconds(roi.entry_max_s)}</dd></> : null}
 			</dl>
 		</section>

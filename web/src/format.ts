@@ -121,7 +121,7 @@ export function change(ratio: number): string {
 export function ratio_text(r: number): string {
 	if (r >= 0.0995 && r < 99.5)
 		return `${r >= 9.995 ? r.toFixed(1) : r.toFixed(2)}×`;
-	return `${r < 1 ? Number(r.toPrecision(2)) : significant(r)}×`;
+	return `${r >= 1 ? significant(r) : r < 0.001 ? r.toExponential(1) : Number(r.toPrecision(2))}×`;
 }
 
 export function when(utc: string | undefined): string {

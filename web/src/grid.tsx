@@ -39,6 +39,9 @@ export const columns = computed<[Platform, number][]>(() => {
 	return [...all.filter(is_used), ...all.filter((p) => !is_used(p))];
 });
 
+// With one or two platforms a cell has room to show its executions.
+export const is_roomy = computed(() => columns.value.length <= 2);
+
 export const lines = computed<Line[]>(() => {
 	const words = route.value.filter.toLowerCase().split(/\s+/).filter(Boolean);
 	const out: Line[] = [];
@@ -96,6 +99,18 @@ function Marks({ cell }: { cell: Cell }) {
 	);
 }
 
+const DOTS_REACH = 0.25; // of the median, to either side; the same in every row, so that rows compare
+
+// The executions of a cell about their median, where there is room for it.
+function Dots({ runs, median }: { runs: number[]; median: number }) {
+	const x = (v: number) => 50 + 50 * Math.max(-1, Math.min(1, (v / median - 1) / DOTS_REACH));
+	return (
+		<span class="dots" aria-hidden="true" title="each execution, from 25 % below to 25 % above the median">
+			{runs.map((v, i) => <i key={i} class={Math.abs(v / median - 1) > DOTS_REACH ? "far" : undefined} style={{ left: `${x(v).toFixed(2)}%` }} />)}
+		</span>
+	);
+}
+
 function Content({ cell, base }: { cell: Cell | null; base: Cell | null | undefined }) {
 	if (!cell)
 		return <><span class="absent" aria-hidden="true">–</span><Said>not measured</Said></>;
@@ -120,6 +135,7 @@ function Content({ cell, base }: { cell: Cell | null; base: Cell | null | undefi
 		<>
 			<span class="median">{number} <small>{unit}</small></span>
 			<span class={relative !== null ? "aside ratio" : "aside"}>{aside ? <Said>{before}</Said> : null}{aside}{after ? <Said>{after}</Said> : null}</span>
+			{is_roomy.value ? roi.runs_s && roi.runs_s.length > 1 && wall ? <Dots runs={roi.runs_s} median={wall} /> : <span /> : null}
 			<Marks cell={cell} />
 			{share !== null ? <span class="share" style={{ width: `${Math.min(100, Math.max(0.6, share * 100)).toFixed(1)}%` }} /> : null}
 		</>
@@ -345,7 +361,7 @@ export function Grid({ hidden }: { hidden: boolean }) {
 				if (at)
 					active.value = { row: at[0]!, column: at[1]! };
 			}}>
-			<table role="grid" aria-label={`${tab.value || "all suites"}: inputs by platforms`} aria-rowcount={all.length + 1}
+			<table role="grid" class={is_roomy.value ? (columns.value.length === 1 ? "roomy single" : "roomy") : undefined} aria-label={`${tab.value || "all suites"}: inputs by platforms`} aria-rowcount={all.length + 1}
 				aria-colcount={columns.value.length + 1} style={{ "--columns": columns.value.length }}>
 				<colgroup><col class="first" />{columns.value.map(([p]) => <col key={p.id} />)}</colgroup>
 				<Head />
