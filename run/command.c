@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/buf.h"
 #include "run/hash.h"
 
 static int txts_add(struct arena *a, struct txts *t, const char *text)
@@ -88,11 +89,17 @@ static int find_program(struct arena *a, const struct command *cmd, const struct
 	if (why == ENOENT && !strchr(name, '/'))
 		return err_set(err, -ENOENT, "%s/%s: there is no program \"%s\" on PATH; build or install it, "
 			       "or name its file", cmd->c->app, cmd->c->name, name);
-	if (why == ENOENT)
-		return err_set(err, -ENOENT, "%s/%s: there is no file %s%s%s%s", cmd->c->app, cmd->c->name, name,
-			       cmd->cwd && name[0] != '/' ? " from folder " : "",
-			       cmd->cwd && name[0] != '/' ? cmd->cwd : "",
-			       cmd->c->build.n ? "; the suite's build command makes it" : "; build it first");
+	if (why == ENOENT) {
+		const struct txts *build = &cmd->c->build;
+		struct buf how = { .max = 512 };
+		for (size_t i = 0; i < build->n; i++)
+			buf_printf(&how, "%s%s", i ? " " : " with: ", build->items[i]);
+		int rc = err_set(err, -ENOENT, "%s/%s: there is no file %s%s%s; build it first%s", cmd->c->app,
+				 cmd->c->name, name, cmd->cwd && name[0] != '/' ? " from folder " : "",
+				 cmd->cwd && name[0] != '/' ? cmd->cwd : "", how.data ? how.data : "");
+		buf_done(&how);
+		return rc;
+	}
 	return err_set(err, -why, "%s/%s: %s can't be started: %s", cmd->c->app, cmd->c->name, name,
 		       why == EACCES ? "it is not an executable file" : strerror(why));
 }
