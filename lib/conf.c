@@ -14,6 +14,7 @@
 
 #define FILE_MAX (1 << 20)
 #define LINE_MAX_ 190 /* inih's own limit is 200 with its ends; a longer line it would cut in two */
+#define WORD_MAX 150 /* so that "key = word" is no longer than a line */
 #define SECTION_MAX 48 /* the same, for [section] */
 #define ITEMS_MAX 256
 
@@ -55,13 +56,18 @@ static bool is_choice(const char *choices, const char *value)
 	return false;
 }
 
-static int take_words(struct arena *a, struct conf_words *words, const char *value)
+static int take_words(struct arena *a, struct conf_words *words, const char *key, const char *value,
+		      struct err *err)
 {
 	size_t cap = words->n;
 	char *copy = arena_strdup(a, value), *save = NULL;
 	if (!copy)
 		return -ENOMEM;
 	for (char *w = strtok_r(copy, " \t,", &save); w; w = strtok_r(NULL, " \t,", &save)) {
+		if (w[0] == ';') /* "=;x" and ",;x", which would come back as a comment */
+			return err_set(err, -EINVAL, "%s: a word can't begin with ;, which begins a comment", key);
+		if (strlen(w) > WORD_MAX)
+			return err_set(err, -EINVAL, "%s: a word has at most %d bytes", key, WORD_MAX);
 		const char **items = arena_grow(a, words->items, &cap, words->n + 1, sizeof *items);
 		if (!items)
 			return -ENOMEM;
@@ -91,6 +97,8 @@ static int take_value(const struct conf_key *k, struct arena *a, void *base, con
 	int rc = 0;
 	switch (k->type) {
 	case CONF_TEXT:
+		if (value[0] == ';')
+			return err_set(err, -EINVAL, "%s: a text can't begin with ;, which begins a comment", k->key);
 		*(const char **)at = *value ? arena_strdup(a, value) : NULL;
 		return *value && !*(const char **)at ? -ENOMEM : 0;
 	case CONF_CHOICE:
@@ -110,7 +118,7 @@ static int take_value(const struct conf_key *k, struct arena *a, void *base, con
 			return err_set(err, -EINVAL, "%s = %s: expected yes or no", k->key, value);
 		return 0;
 	case CONF_WORDS:
-		return take_words(a, at, value);
+		return take_words(a, at, k->key, value, err);
 	}
 	return -EINVAL;
 }
@@ -311,13 +319,16 @@ static char *next_line(char *into, int room, void *stream)
 	return into;
 }
 
-/* What inih would quietly read otherwise: lines over its buffer, NULs. 0, or the line. */
+/* What inih would quietly read otherwise: lines over its buffer, NULs and other control characters
+ * (some of which are blanks to it). 0, or the line. */
 static int bad_line(const char *text, size_t n)
 {
 	int line = 1;
 	size_t begin = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (!text[i] || i - begin > LINE_MAX_)
+		bool end = text[i] == '\n' || (text[i] == '\r' && i + 1 < n && text[i + 1] == '\n');
+		bool control = (unsigned char)text[i] < 32 && text[i] != '\t' && !end;
+		if (control || i - begin > LINE_MAX_)
 			return line;
 		if (text[i] == '\n') {
 			line++;
@@ -332,8 +343,8 @@ int conf_parse(const struct conf_table *t, void *into, struct arena *a, const ch
 {
 	int line = bad_line(text, n);
 	if (line)
-		return err_set(err, -EINVAL, "%s:%d: the line is longer than %d bytes, or holds a zero byte; "
-			       "a list may be given in several lines", name, line, LINE_MAX_);
+		return err_set(err, -EINVAL, "%s:%d: the line is longer than %d bytes, or holds a control "
+			       "character; a list may be given in several lines", name, line, LINE_MAX_);
 	struct parse p = { .table = t, .into = into, .arena = a, .at = text, .end = text + n };
 	line = ini_parse_stream(next_line, &p, on_line, &p);
 	if (line < 0 || p.rc == -ENOMEM)

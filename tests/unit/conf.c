@@ -132,6 +132,8 @@ static void faults_are_told_with_their_line(void **state)
 	refused("[one]\njust words\n", "t.ini:2: expected [section] or key = value");
 	refused("[one x]\ntext = a\n", "[one] has no name of its own");
 	refused("[item]\nflag = yes\n", "write [item NAME]");
+	refused("[one]\ntext =;a\n", "can't begin with ;");
+	refused("[two]\nwords = a,;b\n", "can't begin with ;");
 	refused("[one\ntext = a\n", "t.ini:1: expected [section]");
 }
 
@@ -141,6 +143,14 @@ static void lines_that_the_parser_would_cut_are_refused(void **state)
 	char text[400] = "[one]\ntext = ";
 	memset(text + strlen(text), 'x', 300);
 	refused(text, "t.ini:2: the line is longer");
+	/* A continued line has room for a word that "words = ..." would not have. */
+	memset(text, 'x', sizeof text);
+	memcpy(text, "[two]\nwords = a\n ", 17);
+	text[17 + 180] = 0;
+	refused(text, "t.ini:3: words: a word has at most 150 bytes");
+	(void)memcpy(text, "[one]\ntext = ", 13);
+	memset(text + 13, 'x', 300);
+	text[13 + 300] = 0;
 	struct err err = { 0 };
 	assert_int_equal(conf_parse(&table, &s, &arena, "t.ini", "[one]\n\0x", 8, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "t.ini:2"));
