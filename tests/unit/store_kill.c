@@ -213,71 +213,66 @@ static bool mount_small_disk(void)
 	       !mount("none", folder, "tmpfs", 0, "size=2m");
 }
 
+/* Add runs until one fails; *ret_n is how many did not. */
+static int add_runs(struct store *s, unsigned first, unsigned n, unsigned *ret_n, struct err *err)
+{
+	int rc = 0;
+	for (*ret_n = 0; *ret_n < n && !rc; *ret_n += !rc) {
+		struct record rec;
+		record_number(&rec, first + *ret_n);
+		rc = store_add_run(s, &rec, err);
+		record_done(&rec);
+	}
+	return rc;
+}
+
+static bool put_filler(const char *filler)
+{
+	struct buf mebibyte = { 0 };
+	while (mebibyte.len < 1 << 20)
+		buf_put(&mebibyte, "filler", 6);
+	int rc = file_write(filler, mebibyte.data, mebibyte.len, NULL);
+	buf_done(&mebibyte);
+	return !rc;
+}
+
 /* 0 good, 77 not permitted here, else the step that went wrong. */
 static int fill_disk(void)
 {
 	char filler[96];
-	struct buf mebibyte = { 0 };
+	struct store *s;
+	struct err err = { 0 };
+	unsigned there, more;
 	if (!mount_small_disk())
 		return 77;
 	(void)snprintf(filler, sizeof filler, "%s/filler", folder);
-	while (mebibyte.len < 1 << 20)
-		buf_put(&mebibyte, "filler", 6);
-	if (file_write(filler, mebibyte.data, mebibyte.len, NULL))
+	if (!put_filler(filler) || store_open(&s, path, STORE_WRITE, &err))
 		return 1;
-	buf_done(&mebibyte);
-
-	struct store *s;
-	struct err err = { 0 };
-	unsigned there = 0, number = 0;
-	int rc = 0;
-	if (store_open(&s, path, STORE_WRITE, &err))
+	if (add_runs(s, 0, 5000, &there, &err) != -ENOSPC || !strstr(err.text, "no space left"))
 		return 2;
-	for (; number < 5000 && !rc; number++) {
-		struct record rec;
-		record_number(&rec, number);
-		rc = store_add_run(s, &rec, &err);
-		there += rc == 0;
-		record_done(&rec);
-	}
-	if (rc != -ENOSPC || !strstr(err.text, "no space left"))
-		return 3;
 	/* It still answers, and what was stored before is there. */
 	for (unsigned i = 0; i < there; i++)
 		if (!is_there(s, i))
-			return 4;
+			return 3;
 	/* A batch that meets the full disk is told so at its commit at the latest, and leaves
 	 * nothing. */
-	rc = store_begin(s, NULL);
-	for (unsigned i = 0; i < 200 && !rc; i++) {
-		struct record rec;
-		record_number(&rec, number + i);
-		rc = store_add_run(s, &rec, NULL);
-		record_done(&rec);
-	}
+	if (!store_begin(s, NULL))
+		(void)add_runs(s, there, 200, &more, NULL);
 	if (store_commit(s, NULL) == 0)
-		return 5;
+		return 4;
 	store_close(s);
 	if (look() != there)
-		return 6;
+		return 5;
 
 	/* With room again it goes on. */
-	if (unlink(filler))
+	if (unlink(filler) || store_open(&s, path, STORE_WRITE, &err))
+		return 6;
+	if (add_runs(s, there, 10, &more, &err)) {
+		print_message("# with room again: %s\n", err.text);
 		return 7;
-	if (store_open(&s, path, STORE_WRITE, &err))
-		return 8;
-	for (unsigned i = 0; i < 10; i++) {
-		struct record rec;
-		record_number(&rec, number + i);
-		rc = store_add_run(s, &rec, &err);
-		record_done(&rec);
-		if (rc) {
-			print_message("# with room again: %s\n", err.text);
-			return 9;
-		}
 	}
 	store_close(s);
-	return look() == there + 10 ? 0 : 10;
+	return look() == there + 10 ? 0 : 8;
 }
 
 static void a_full_disk_is_said_and_nothing_half_is_left(void **state)
