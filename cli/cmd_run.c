@@ -295,6 +295,38 @@ static int plan(struct session *s, const char *store, struct sweep **ret, struct
 	return rc ? rc : sweep_new(ret, &o, err);
 }
 
+static json_t *plan_texts(const struct txts *t)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < t->n; i++)
+		(void)json_array_append_new(list, json_string(t->items[i]));
+	return list;
+}
+
+static int print_plan_json(const struct session *s, const struct sweep *sweep, struct err *err)
+{
+	struct buf b = { 0 };
+	json_t *cases = json_array();
+	for (size_t i = 0; i < sweep_cases(sweep); i++) {
+		const struct command *c = sweep_command(sweep, i);
+		double warmups, cleans, timeout;
+		sweep_counts(sweep, i, &warmups, &cleans, &timeout);
+		(void)json_array_append_new(cases,
+					    json_pack("{s:s,s:s,s:I,s:I,s:f,s:s,s:o,s:o}", "app", c->c->app, "case",
+						      c->c->name, "warmups", (json_int_t)warmups, "cleans",
+						      (json_int_t)cleans, "timeout_s", timeout, "region",
+						      c->c->region ? c->c->region : "markers", "env",
+						      plan_texts(&c->env), "argv", plan_texts(&c->argv)));
+	}
+	json_t *out = json_pack("{s:s,s:o}", "platform", s->platform.id, "cases", cases);
+	int rc = out ? json_text(&b, out) : -ENOMEM;
+	if (!rc)
+		(void)printf("%s\n", b.data);
+	json_decref(out);
+	buf_done(&b);
+	return rc ? err_set(err, rc, "out of memory, or a command that is not UTF-8") : 0;
+}
+
 static void print_plan(const struct session *s, const struct sweep *sweep)
 {
 	double total = 0;
@@ -324,7 +356,9 @@ static int measure(struct session *s, struct err *err)
 		rc = open_store(s, &store, err);
 	if (!rc)
 		rc = plan(s, store.data, &sweep, err);
-	if (!rc && s->o.dry_run) {
+	if (!rc && s->o.dry_run && s->o.json) {
+		rc = print_plan_json(s, sweep, err);
+	} else if (!rc && s->o.dry_run) {
 		print_plan(s, sweep);
 	} else if (!rc) {
 		run_progress_start(&s->progress);

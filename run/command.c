@@ -59,7 +59,7 @@ const char *command_find(struct arena *a, const char *name, const char *cwd, con
 		int rc = file ? usable(file) : ENOMEM;
 		if (!rc)
 			return file;
-		if (rc == EACCES)
+		if (rc == EACCES && access(file, F_OK) == 0) /* there, and not just a folder that is closed to us */
 			*ret_errno = rc;
 		at = at[n] ? at + n + 1 : NULL;
 	}

@@ -1,4 +1,5 @@
 /* Configuration: what is read, what is refused and where, and that what is printed parses back. */
+/* wrap: malloc calloc realloc */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -11,6 +12,7 @@
 #include <cmocka.h>
 
 #include "lib/conf.h"
+#include "tests/unit/fail_alloc.h"
 
 struct item {
 	const char *name;
@@ -190,6 +192,25 @@ static void a_missing_file_is_named(void **state)
 	assert_non_null(strstr(err.text, "/nowhere/x.ini"));
 }
 
+static void every_failed_allocation_is_survived_and_said(void **state)
+{
+	(void)state;
+	const char *text = "[one]\ntext = a\n[two]\nwords = a b c\nwords = d\n[item p]\nwords = u\n[item q]\n";
+	for (int n = 1; fail_alloc(n); n++) {
+		struct arena a = { 0 };
+		struct settings got = { 0 };
+		struct err err = { 0 };
+		int rc = conf_defaults(&table, &got, &a);
+		if (!rc)
+			rc = conf_parse(&table, &got, &a, "t.ini", text, strlen(text), &err);
+		alloc_left = 0;
+		assert_true(rc == 0 || rc == -ENOMEM);
+		if (!rc)
+			assert_int_equal(got.words.n, 4);
+		arena_free(&a);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +221,7 @@ int main(void)
 		cmocka_unit_test_setup(lines_that_the_parser_would_cut_are_refused, reset),
 		cmocka_unit_test_setup(what_is_printed_parses_back_to_itself, reset),
 		cmocka_unit_test_setup(a_missing_file_is_named, reset),
+		cmocka_unit_test_setup(every_failed_allocation_is_survived_and_said, reset),
 	};
 	return cmocka_run_group_tests(tests, NULL, done);
 }
