@@ -116,7 +116,7 @@ struct rows {
 static const struct rank *moved(struct rows x, struct rows y, const struct rank **ret_other)
 {
 	for (size_t i = 0, k = 0; i < x.n && k < y.n;) {
-		const struct rank *p = &x.items[i], *q = &y.items[k];
+		const struct rank *p = x.items + i, *q = y.items + k;
 		if (!known(p->rank) || !known(q->rank))
 			break;
 		if (p->rank == q->rank && p->cpus && q->cpus && strcmp(p->cpus, q->cpus) != 0) {

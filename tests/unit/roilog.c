@@ -18,6 +18,7 @@
 
 #include "core/roi.h"
 #include "lib/file.h"
+#include "lib/buf.h"
 #include "schema/roilog.h"
 #include "tests/unit/fail_alloc.h"
 
@@ -330,17 +331,16 @@ static void a_long_log_is_exact_in_bounded_memory(void **state)
 {
 	(void)state;
 	enum { MANY = 200000 };
-	char *text = malloc((size_t)MANY * 48 + 64), *p = text;
-	p += sprintf(p, HEAD);
+	struct buf text = { 0 };
+	buf_puts(&text, HEAD);
 	for (int i = 0; i < MANY; i++) {
 		long at = 1000L * i;
-		p += sprintf(p, "B %ld %ld\nE %ld %ld\n", at, at, at + 100 + i % 7,
-			     at + 100 + i % 7);
+		buf_printf(&text, "B %ld %ld\nE %ld %ld\n", at, at, at + 100 + i % 7, at + 100 + i % 7);
 		if (i % 10 == 0)
-			p += sprintf(p, "x 50 2\n");
+			buf_puts(&text, "x 50 2\n");
 	}
-	assert_int_equal(roilog_parse(&logs, "long", text, (size_t)(p - text), &err), 0);
-	free(text);
+	assert_int_equal(roilog_parse(&logs, "long", text.data, text.len, &err), 0);
+	buf_done(&text);
 	struct roi_process got = sum(0);
 	uint64_t gross = 0, excluded = 50 * (MANY / 10);
 	for (int i = 0; i < MANY; i++)
