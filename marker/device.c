@@ -20,7 +20,7 @@ void *symbol_in_program(const char *name)
 	return find_symbol ? find_symbol(NULL, name) : NULL;
 }
 
-static void *symbol_of(const char *const *libraries, int mode, const char *name)
+void *symbol_of(const char *const *libraries, int mode, const char *name)
 {
 	void *(*open_library)(const char *, int) =
 		(void *(*)(const char *, int))symbol_in_program("dlopen");

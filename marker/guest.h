@@ -148,6 +148,7 @@ void step_add(struct mark_thread *t, uint64_t ticks, double ns_per_tick);
 bool together_start(struct guest *g);
 
 /* device.c */
+void *symbol_of(const char *const *libraries, int mode, const char *name); /* NULL at their end */
 void *symbol_in_program(const char *name); /* NULL: none, or a static program */
 void device_sync(void);
 extern uint32_t ranges_wanted; /* a profiler is there */
@@ -161,10 +162,14 @@ bool nvtx_pop(void);
 
 /* The marks themselves are in mark.h. */
 
+/* clock_gettime, or what it calls itself: the kernel's function in the vDSO. */
+typedef int clock_reader(clockid_t clock, struct timespec *ret);
+extern clock_reader *clock_read;
+
 static inline uint64_t clock_monotonic_ns(void)
 {
 	struct timespec t;
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	(void)clock_read(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
