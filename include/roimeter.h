@@ -45,7 +45,9 @@
 #include <unistd.h>
 
 /* Where the library is if ROIMETER_LIBRARY does not say so; `make install` writes the full path. */
+#ifndef ROIMETER_INSTALLED_
 #define ROIMETER_INSTALLED_ "libroimeter.so.1"
+#endif
 
 #ifdef __cplusplus
 extern "C" {

@@ -32,6 +32,9 @@ else
 $(if $(filter check install,$(MAKECMDGOALS)),$(info left out: NVTX ranges, no <nvtx3/nvToolsExt.h>; it comes with the CUDA toolkit))
 endif
 
+# Where the two below look for the library when ROIMETER_LIBRARY does not say it.
+MARKER_AT = -DROIMETER_INSTALLED_='"$(PREFIX)/lib/libroimeter.so.1"'
+
 define MARKER_INSTALL
 install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/share/roimeter/fortran
 sed 's|"libroimeter.so.1"|"$(PREFIX)/lib/libroimeter.so.1"|' include/roimeter.h > $(DESTDIR)$(PREFIX)/include/roimeter.h
@@ -48,7 +51,7 @@ endef
 ifneq ($(shell command -v $(firstword $(FC)) 2>/dev/null),)
 $(B)/fortran/roimeter_f.o: marker/fortran/roimeter_f.c include/roimeter.h $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) -Iinclude $(OPT) $(WARN) -fPIC -c -o $@ $<
+	$(CC) -Iinclude $(MARKER_AT) $(OPT) $(WARN) -fPIC -c -o $@ $<
 $(B)/fortran/roimeter.o: marker/fortran/roimeter.f90 $(B)/flags
 	@mkdir -p $(@D)
 	$(FC) -std=f2008 $(OPT) -Wall -fPIC -J$(@D) -c -o $@ $<
@@ -73,7 +76,7 @@ MARKER_PYTHON := $(shell $(PYTHON) -c 'import os, sys, sysconfig; \
 ifneq ($(MARKER_PYTHON),)
 $(B)/python/roimeter.abi3.so: marker/python/roimeter.c include/roimeter.h $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) -Iinclude -isystem $(MARKER_PYTHON) -std=c11 $(OPT) $(WARN) -Wno-undef -fPIC \
+	$(CC) -Iinclude $(MARKER_AT) -isystem $(MARKER_PYTHON) -std=c11 $(OPT) $(WARN) -Wno-undef -fPIC \
 		-fvisibility=hidden -shared -o $@ $<
 ALL += $(B)/python/roimeter.abi3.so
 define MARKER_INSTALL_PYTHON

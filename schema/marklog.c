@@ -399,6 +399,10 @@ static void finish_counters(struct source *s, const struct totals *t)
 	log->unmatched_end = AT64(h, struct marklog_header, unmatched_end);
 	log->unmatched_exclude = AT64(h, struct marklog_header, unmatched_exclude);
 	log->unmatched_phase = AT64(h, struct marklog_header, unmatched_phase);
+	log->unmatched_step = AT64(h, struct marklog_header, unmatched_step);
+	log->syncs = AT64(h, struct marklog_header, syncs);
+	log->syncs_missing = AT64(h, struct marklog_header, syncs_missing);
+	log->syncs_failed = AT64(h, struct marklog_header, syncs_failed);
 	log->has_steps = true;
 	log->first_begin_ns = t->begin_tick ? to_mono(s, t->begin_tick) : ROI_UNKNOWN;
 	log->first_begin_real = t->begin_tick ? to_real(s, t->begin_tick) : ROI_UNKNOWN;

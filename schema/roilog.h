@@ -80,6 +80,11 @@ struct roi_log {
 	double mark_cost_ns;   /* of one, from a calibration; NAN unknown */
 	double clock_error_ns; /* largest distance of the clock from the kernel's at its checks */
 	const char *damage;    /* sentence when a part of the file could not be used, or NULL */
+
+	uint64_t unmatched_step; /* STEPs outside an entry */
+	/* Waits for the device that marks asked for; of these, where no device library was loaded,
+	 * and where its answer was a failure. 0 in foreign logs. */
+	uint64_t syncs, syncs_missing, syncs_failed;
 };
 
 /* Logs of one or more processes. All-zero is a valid empty list. */

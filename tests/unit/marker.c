@@ -51,7 +51,7 @@ static void everything_once(struct shared *shared)
 	ROIMETER_STEP();
 	for (int i = 0; i < 3; i++) {
 		ROIMETER_BEGIN();
-		ROIMETER_BEGIN(); /* nested: only the outermost counts */
+		ROIMETER_BEGIN_SYNC(); /* nested: only the outermost counts */
 		ROIMETER_EXCLUDE_BEGIN();
 		ROIMETER_EXCLUDE_BEGIN();
 		ROIMETER_EXCLUDE_END();
@@ -82,6 +82,10 @@ static void marks_are_counted(void **state)
 	assert_int_equal(log->unmatched_end, 1);
 	assert_int_equal(log->unmatched_exclude, 1);
 	assert_int_equal(log->unmatched_phase, 0);
+	assert_int_equal(log->unmatched_step, 1);
+	assert_int_equal(log->syncs, 3);
+	assert_int_equal(log->syncs_missing, 3); /* there is no device library in this program */
+	assert_int_equal(log->syncs_failed, 0);
 	assert_true(log->has_steps);
 	assert_int_equal(log->steps, 6);
 	assert_int_equal(log->n_phases, 2);
@@ -142,7 +146,7 @@ static void what_is_open_closes_with_its_entry(void **state)
 
 /* ---- time ----------------------------------------------------------------------------------- */
 
-#define TIMED 20
+#define TIMED 10
 
 static void timed_beside(struct shared *shared)
 {
@@ -151,13 +155,13 @@ static void timed_beside(struct shared *shared)
 	for (int i = 0; i < TIMED; i++) {
 		ROIMETER_BEGIN();
 		int64_t a = own_clock_ns();
-		spin_us(1500);
+		spin_us(5000);
 		ROIMETER_EXCLUDE_BEGIN();
 		int64_t b = own_clock_ns();
 		spin_us(500);
 		int64_t c = own_clock_ns();
 		ROIMETER_EXCLUDE_END();
-		spin_us(500);
+		spin_us(1000);
 		ROIMETER_STEP();
 		int64_t d = own_clock_ns();
 		ROIMETER_END();
@@ -165,7 +169,7 @@ static void timed_beside(struct shared *shared)
 	}
 }
 
-/* Whoever takes the processor away between two readings spoils an entry, so most have to fit. */
+/* Whoever takes the processor away between two readings spoils an entry, so a third has to fit. */
 static void check_times(const char *clock)
 {
 	(void)setenv("ROIMETER_CLOCK", clock, 1);
@@ -185,10 +189,10 @@ static void check_times(const char *clock)
 		close += fabs(net - own) < 0.001 * own;
 		own_sum += own;
 	}
-	assert_true(close >= TIMED / 2);
+	assert_true(close >= TIMED / 3);
 	assert_true((double)log->step_sum_ns <= (double)net_ns(log) + 1000);
 	assert_true((double)log->step_sum_ns > own_sum * 0.99);
-	assert_true(log->step_min_ns > 1990000);
+	assert_true(log->step_min_ns > 5990000);
 	assert_true(log->clock_error_ns < 1000000);
 	int64_t now = own_clock_ns();
 	assert_true(log->first_begin_ns < now && log->last_end_ns < now);
