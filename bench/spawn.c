@@ -46,7 +46,8 @@ static double plain(const char *path)
 	pid_t pid;
 	int status;
 	double begin = now_ms();
-	if (!name || posix_spawn(&pid, path, NULL, NULL, argv, environ) || waitpid(pid, &status, 0) != pid)
+	if (!name || posix_spawn(&pid, path, NULL, NULL, argv, environ) ||
+	    waitpid(pid, &status, 0) != pid)
 		exit(1);
 	double end = now_ms();
 	free(name);
@@ -58,8 +59,10 @@ static double managed(struct runner *r, const struct command *c, struct journal 
 	struct capture capture;
 	struct worked worked;
 	struct err err = { 0 };
-	const struct execution_spec spec = { .command = c, .run_id = "20260929T045201Z-00000000",
-					     .name = "clean.0", .timeout_s = 60 };
+	const struct execution_spec spec = { .command = c,
+					     .run_id = "20260929T045201Z-00000000",
+					     .name = "clean.0",
+					     .timeout_s = 60 };
 	double begin = now_ms();
 	if (execute(r, &spec, &capture, &err) || (j && journal_add(j, 0, &capture, &err)) ||
 	    capture_work_out(&worked, &capture, c->c, NULL, &err))
@@ -83,16 +86,19 @@ static void compare(const char *name, struct runner *r, const struct command *c,
 	qsort(more_ms, ROUNDS, sizeof *more_ms, by_size);
 	qsort(ratio, ROUNDS, sizeof *ratio, by_size);
 	double median = more_ms[ROUNDS / 2];
-	(void)printf("%s %.3g [%.3g %.3g] goal %g %s (%.3g [%.3g %.3g] times plain posix_spawn)\n", name, median,
-		     more_ms[ROUNDS / 10], more_ms[ROUNDS * 9 / 10], GOAL_MS, median < GOAL_MS ? "ok" : "missed",
-		     ratio[ROUNDS / 2], ratio[ROUNDS / 10], ratio[ROUNDS * 9 / 10]);
+	(void)printf("%s %.3g [%.3g %.3g] goal %g %s (%.3g [%.3g %.3g] times plain posix_spawn)\n",
+		     name, median, more_ms[ROUNDS / 10], more_ms[ROUNDS * 9 / 10], GOAL_MS,
+		     median < GOAL_MS ? "ok" : "missed", ratio[ROUNDS / 2], ratio[ROUNDS / 10],
+		     ratio[ROUNDS * 9 / 10]);
 }
 
 int main(void)
 {
 	static const char *argv[] = { "/bin/true" };
 	char folder[] = "/tmp/roimeter-bench-XXXXXX", group[CGROUP_PATH_BYTES];
-	struct suite_case sc = { .app = "bench", .name = "true", .command = { argv, 1 }, .timeout_s = NAN };
+	struct suite_case sc = {
+		.app = "bench", .name = "true", .command = { argv, 1 }, .timeout_s = NAN
+	};
 	struct journal_case jc = { .app = "bench", .name = "true", .fingerprint = "0" };
 	struct command_options o = { .envp = environ };
 	struct arena arena = { 0 };

@@ -20,7 +20,9 @@ static int print_json(const struct platform *p, struct err *err)
 	record_init(&rec);
 	rec.body.platform_info = p->info;
 	json_t *whole = record_to_json(&rec), *info = json_object_get(whole, "platform_info");
-	json_t *out = info ? json_pack("{s:s,s:s,s:O}", "platform", p->id, "why", p->why, "platform_info", info) : NULL;
+	json_t *out = info ? json_pack("{s:s,s:s,s:O}", "platform", p->id, "why", p->why,
+				       "platform_info", info)
+			   : NULL;
 	int rc = out ? json_text(&b, out) : -ENOMEM;
 	if (!rc)
 		(void)printf("%s\n", b.data);
@@ -43,7 +45,8 @@ static void print_field(const struct field *f, const struct platform_info *info)
 	else if (f->type == FIELD_TER)
 		(void)printf("%s\n", words[ter_at(f, info) > 0]);
 	else
-		(void)printf("%s%s\n", num_si(text, num_at(f, info)), strcmp(f->unit, "B") == 0 ? "B" : "");
+		(void)printf("%s%s\n", num_si(text, num_at(f, info)),
+			     strcmp(f->unit, "B") == 0 ? "B" : "");
 }
 
 static void print_text(const struct platform *p)
@@ -83,12 +86,14 @@ int cmd_platform(int argc, char **argv)
 	const char *format = "text", *config_file = NULL;
 	const struct opt opts[] = {
 		{ "format", OPT_TEXT, &format, "FORMAT", "text or json" },
-		{ "config", OPT_TEXT, &config_file, "FILE", "configuration in place of the usual files" },
+		{ "config", OPT_TEXT, &config_file, "FILE",
+		  "configuration in place of the usual files" },
 	};
 	const struct opt_table t = {
 		.command = "roimeter platform",
 		.synopsis = "[OPTIONS]",
-		.about = "Tells what this machine is called in records, <vendor>-<product>.<runtime><version>, and why.",
+		.about = "Tells what this machine is called in records, "
+			 "<vendor>-<product>.<runtime><version>, and why.",
 		.opts = opts,
 		.n = sizeof opts / sizeof *opts,
 	};
@@ -97,7 +102,8 @@ int cmd_platform(int argc, char **argv)
 	if (rc > 0)
 		return EXIT_GOOD;
 	if (!rc && first < argc)
-		rc = err_set(&err, -EINVAL, "\"%s\" is not asked for; see roimeter platform --help", argv[first]);
+		rc = err_set(&err, -EINVAL, "\"%s\" is not asked for; see roimeter platform --help",
+			     argv[first]);
 	if (!rc)
 		rc = tell(format, config_file, &err);
 	return rc ? opt_fail(t.command, rc, &err) : EXIT_GOOD;

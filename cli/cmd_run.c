@@ -72,7 +72,8 @@ static int take_allow(struct session *s, struct txts *ret, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++) {
 		bool own = i < s->config.env_allow.n;
-		const char *name = own ? s->config.env_allow.items[i] : s->o.env_allow.items[i - s->config.env_allow.n];
+		const char *name = own ? s->config.env_allow.items[i]
+				       : s->o.env_allow.items[i - s->config.env_allow.n];
 		int rc = run_check_allowed(name, own ? "[env] allow" : "--env-allow", err);
 		if (rc)
 			return rc;
@@ -110,7 +111,8 @@ static const char *state_folder(struct session *s)
 /* Libraries of the same build or installation come first. */
 static const char *find_library(struct session *s)
 {
-	static const char *const beside[] = { "libroimeter.so", "../lib/libroimeter.so", "../lib64/libroimeter.so" };
+	static const char *const beside[] = { "libroimeter.so", "../lib/libroimeter.so",
+					      "../lib64/libroimeter.so" };
 	char exe[4096];
 	if (s->config.library)
 		return s->config.library;
@@ -209,7 +211,9 @@ static int on_record(void *arg, const struct record *rec, struct err *err)
 	struct session *s = arg;
 	int rc = s->store ? store_add_run(s->store, rec, err) : record_check(rec, err);
 	if (rc)
-		return err_wrap(err, rc, "store the run of %s/%s (what was measured is kept: --resume goes on from here)",
+		return err_wrap(err, rc,
+				"store the run of %s/%s (what was measured is kept: --resume goes "
+				"on from here)",
 				rec->body.app, rec->body.case_);
 	*(strcmp(rec->body.status, "ok") == 0 ? &s->good : &s->bad) += 1;
 	run_progress_clear(&s->progress);
@@ -281,12 +285,14 @@ static int plan(struct session *s, const char *store, struct sweep **ret, struct
 		.default_warmup = s->config.warmup,
 		.default_clean = s->config.clean,
 		.default_timeout_s = s->config.timeout_s,
-		.interleaved = strcmp(s->o.order ? s->o.order : s->config.order, "interleaved") == 0,
+		.interleaved =
+			strcmp(s->o.order ? s->o.order : s->config.order, "interleaved") == 0,
 		.resume = s->o.resume,
 		.timer_path = timer_path(s),
 		.journal_folder = s->o.dry_run || s->o.no_store ? NULL : state_folder(s),
 		.store = store,
-		.profile_reason = s->o.no_profile ? "as asked for by --no-profile" : "no collector was asked for",
+		.profile_reason = s->o.no_profile ? "as asked for by --no-profile"
+						  : "no collector was asked for",
 		.events = { on_step, on_record, is_stored, on_warn, s },
 	};
 	int rc = take_starters(s, &o.commands, err);
@@ -311,12 +317,12 @@ static int print_plan_json(const struct session *s, const struct sweep *sweep, s
 		const struct command *c = sweep_command(sweep, i);
 		double warmups, cleans, timeout;
 		sweep_counts(sweep, i, &warmups, &cleans, &timeout);
-		(void)json_array_append_new(cases,
-					    json_pack("{s:s,s:s,s:I,s:I,s:f,s:s,s:o,s:o}", "app", c->c->app, "case",
-						      c->c->name, "warmups", (json_int_t)warmups, "cleans",
-						      (json_int_t)cleans, "timeout_s", timeout, "region",
-						      c->c->region ? c->c->region : "markers", "env",
-						      plan_texts(&c->env), "argv", plan_texts(&c->argv)));
+		(void)json_array_append_new(
+			cases, json_pack("{s:s,s:s,s:I,s:I,s:f,s:s,s:o,s:o}", "app", c->c->app,
+					 "case", c->c->name, "warmups", (json_int_t)warmups,
+					 "cleans", (json_int_t)cleans, "timeout_s", timeout,
+					 "region", c->c->region ? c->c->region : "markers", "env",
+					 plan_texts(&c->env), "argv", plan_texts(&c->argv)));
 	}
 	json_t *out = json_pack("{s:s,s:o}", "platform", s->platform.id, "cases", cases);
 	int rc = out ? json_text(&b, out) : -ENOMEM;
@@ -335,16 +341,17 @@ static void print_plan(const struct session *s, const struct sweep *sweep)
 		double warmups, cleans, timeout;
 		sweep_counts(sweep, i, &warmups, &cleans, &timeout);
 		total += warmups + cleans;
-		(void)printf("%s/%s: %.0f warm-up + %.0f clean, at most %.15g s each, %s\n ", c->c->app, c->c->name,
-			     warmups, cleans, timeout, c->c->region ? c->c->region : "markers");
+		(void)printf("%s/%s: %.0f warm-up + %.0f clean, at most %.15g s each, %s\n ",
+			     c->c->app, c->c->name, warmups, cleans, timeout,
+			     c->c->region ? c->c->region : "markers");
 		for (size_t k = 0; k < c->env.n; k++)
 			(void)printf(" %s", c->env.items[k]);
 		for (size_t k = 0; k < c->argv.n; k++)
 			(void)printf(" %s", c->argv.items[k]);
 		(void)printf("\n");
 	}
-	(void)printf("%zu case%s, %.0f executions, platform %s; nothing was started\n", sweep_cases(sweep),
-		     sweep_cases(sweep) == 1 ? "" : "s", total, s->platform.id);
+	(void)printf("%zu case%s, %.0f executions, platform %s; nothing was started\n",
+		     sweep_cases(sweep), sweep_cases(sweep) == 1 ? "" : "s", total, s->platform.id);
 }
 
 static int measure(struct session *s, struct err *err)

@@ -56,17 +56,16 @@ const struct conf_table config_table = {
 };
 
 /* The launchers that are everywhere the same; a file may change them. */
-static const char built_in[] =
-	"[launcher mpirun]\n"
-	"command = mpirun -n {ranks}\n"
-	"env = OMPI_* PMIX_* PRTE_* I_MPI_* MPICH_* FI_* UCX_*\n"
-	"default = yes\n"
-	"[launcher srun]\n"
-	"command = srun -n {ranks}\n"
-	"env = SLURM_*\n"
-	"[launcher flux]\n"
-	"command = flux run -n {ranks}\n"
-	"env = FLUX_*\n";
+static const char built_in[] = "[launcher mpirun]\n"
+			       "command = mpirun -n {ranks}\n"
+			       "env = OMPI_* PMIX_* PRTE_* I_MPI_* MPICH_* FI_* UCX_*\n"
+			       "default = yes\n"
+			       "[launcher srun]\n"
+			       "command = srun -n {ranks}\n"
+			       "env = SLURM_*\n"
+			       "[launcher flux]\n"
+			       "command = flux run -n {ranks}\n"
+			       "env = FLUX_*\n";
 
 int config_init(struct config *ret, struct err *err)
 {
@@ -74,7 +73,8 @@ int config_init(struct config *ret, struct err *err)
 	int rc = conf_defaults(&config_table, ret, &ret->arena);
 	if (rc)
 		return err_set(err, rc, "out of memory");
-	return conf_parse(&config_table, ret, &ret->arena, "(built in)", built_in, strlen(built_in), err);
+	return conf_parse(&config_table, ret, &ret->arena, "(built in)", built_in, strlen(built_in),
+			  err);
 }
 
 void config_done(struct config *c)
@@ -89,10 +89,13 @@ static int check(const struct config *c, const char *file, struct err *err)
 	const struct config_launcher *l = c->launchers.items, *first = NULL;
 	for (size_t i = 0; i < c->launchers.n; i++) {
 		if (l[i].command.n == 0)
-			return err_set(err, -EINVAL, "%s: [launcher %s] has no command; write command = ...", file,
-				       l[i].name);
+			return err_set(err, -EINVAL,
+				       "%s: [launcher %s] has no command; write command = ...",
+				       file, l[i].name);
 		if (l[i].multi && first)
-			return err_set(err, -EINVAL, "%s: both launcher %s and launcher %s have default = yes; set one to no",
+			return err_set(err, -EINVAL,
+				       "%s: both launcher %s and launcher %s have default = yes; "
+				       "set one to no",
 				       file, first->name, l[i].name);
 		if (l[i].multi)
 			first = &l[i];

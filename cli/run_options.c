@@ -25,31 +25,45 @@ static const char epilog[] =
 static int parse(struct run_options *o, int argc, char **argv, int *ret_first, struct err *err)
 {
 	const struct opt opts[OPTS_MAX] = {
-		{ "suite", OPT_TEXT, &o->suite, "FILE", "cases to choose from (default: ./" DEFAULT_SUITE ")" },
+		{ "suite", OPT_TEXT, &o->suite, "FILE",
+		  "cases to choose from (default: ./" DEFAULT_SUITE ")" },
 		{ "var", OPT_EACH, &o->vars, "NAME=VALUE", "value of one of the suite's vars" },
-		{ "app", OPT_TEXT, &o->app, "NAME", "measure one command: name of the application" },
+		{ "app", OPT_TEXT, &o->app, "NAME",
+		  "measure one command: name of the application" },
 		{ "case", OPT_TEXT, &o->case_, "NAME", "and of its input" },
 		{ "env", OPT_EACH, &o->env, "NAME=VALUE", "variable to set for it" },
 		{ "ranks", OPT_COUNT, &o->ranks, "N", "processes to start it as, by the launcher" },
-		{ "region", OPT_TEXT, &o->region, "REGION", "its region: markers (default) or timer:NAME" },
-		{ "warmup", OPT_COUNT, &o->warmup, "N", "warm-up executions, discarded (default: 1)" },
+		{ "region", OPT_TEXT, &o->region, "REGION",
+		  "its region: markers (default) or timer:NAME" },
+		{ "warmup", OPT_COUNT, &o->warmup, "N",
+		  "warm-up executions, discarded (default: 1)" },
 		{ "clean", OPT_COUNT, &o->clean, "N", "clean executions, measured (default: 5)" },
 		{ "timeout", OPT_NUMBER, &o->timeout_s, "S", "seconds for one execution" },
-		{ "order", OPT_TEXT, &o->order, "ORDER", "sequential, or interleaved over the cases" },
-		{ "launcher", OPT_TEXT, &o->launcher, "NAME", "for cases with ranks that name none" },
-		{ "env-allow", OPT_LIST, &o->env_allow, "NAME", "pass this variable on; may end in *" },
-		{ "collect", OPT_LIST, &o->collect, "NAME", "collectors for profiled executions: none" },
+		{ "order", OPT_TEXT, &o->order, "ORDER",
+		  "sequential, or interleaved over the cases" },
+		{ "launcher", OPT_TEXT, &o->launcher, "NAME",
+		  "for cases with ranks that name none" },
+		{ "env-allow", OPT_LIST, &o->env_allow, "NAME",
+		  "pass this variable on; may end in *" },
+		{ "collect", OPT_LIST, &o->collect, "NAME",
+		  "collectors for profiled executions: none" },
 		{ "no-profile", OPT_FLAG, &o->no_profile, NULL, "no profiled execution" },
-		{ "dry-run", OPT_FLAG, &o->dry_run, NULL, "print what would run, and start nothing" },
-		{ "resume", OPT_FLAG, &o->resume, NULL, "go on with an interrupted run of these cases" },
-		{ "db", OPT_TEXT, &o->db, "FILE", "database (default: the one in your data folder)" },
+		{ "dry-run", OPT_FLAG, &o->dry_run, NULL,
+		  "print what would run, and start nothing" },
+		{ "resume", OPT_FLAG, &o->resume, NULL,
+		  "go on with an interrupted run of these cases" },
+		{ "db", OPT_TEXT, &o->db, "FILE",
+		  "database (default: the one in your data folder)" },
 		{ "no-store", OPT_FLAG, &o->no_store, NULL, "print results, store nothing" },
 		{ "keep-logs", OPT_TEXT, &o->keep_logs, "DIR", "copy logs and output there" },
 		{ "platform", OPT_TEXT, &o->platform, "ID", "name of this machine in the records" },
 		{ "format", OPT_TEXT, &o->format, "FORMAT", "text or json" },
-		{ "config", OPT_TEXT, &o->config, "FILE", "configuration in place of the usual files" },
-		{ "check-config", OPT_FLAG, &o->check_config, NULL, "read the configuration, complain, and stop" },
-		{ "print-config", OPT_FLAG, &o->print_config, NULL, "print the configuration, and stop" },
+		{ "config", OPT_TEXT, &o->config, "FILE",
+		  "configuration in place of the usual files" },
+		{ "check-config", OPT_FLAG, &o->check_config, NULL,
+		  "read the configuration, complain, and stop" },
+		{ "print-config", OPT_FLAG, &o->print_config, NULL,
+		  "print the configuration, and stop" },
 	};
 	size_t n = 0;
 	while (opts[n].name)
@@ -58,7 +72,8 @@ static int parse(struct run_options *o, int argc, char **argv, int *ret_first, s
 		.command = "roimeter run",
 		.synopsis = "[--suite FILE] [OPTIONS] SELECTOR...\n"
 			    "--app NAME --case NAME [OPTIONS] -- COMMAND [ARGUMENT...]",
-		.about = "Measures the region of interest of each chosen case and stores a record of it.\n"
+		.about = "Measures the region of interest of each chosen case and stores a record "
+			 "of it.\n"
 			 "A SELECTOR is all, APP, APP/CASE, or a glob of those.",
 		.opts = opts,
 		.n = n,
@@ -70,12 +85,14 @@ static int parse(struct run_options *o, int argc, char **argv, int *ret_first, s
 static int check_words(const struct run_options *o, struct err *err)
 {
 	if (o->order && strcmp(o->order, "sequential") != 0 && strcmp(o->order, "interleaved") != 0)
-		return err_set(err, -EINVAL, "--order %s: expected sequential or interleaved", o->order);
+		return err_set(err, -EINVAL, "--order %s: expected sequential or interleaved",
+			       o->order);
 	if (o->format && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0)
 		return err_set(err, -EINVAL, "--format %s: expected text or json", o->format);
 	for (size_t i = 0; i < o->collect.n; i++)
 		if (strcmp(o->collect.items[i], "none") != 0)
-			return err_set(err, -EINVAL, "--collect %s: there is no such collector; there is: none",
+			return err_set(err, -EINVAL,
+				       "--collect %s: there is no such collector; there is: none",
 				       o->collect.items[i]);
 	if (o->clean == 0)
 		return err_set(err, -EINVAL, "--clean 0: at least one clean execution is needed");
@@ -87,17 +104,24 @@ static int check_manner(const struct run_options *o, struct err *err)
 {
 	bool single = o->app || o->case_;
 	if (single && !(o->app && o->case_))
-		return err_set(err, -EINVAL, "--app and --case belong together: the result is stored under both names");
+		return err_set(
+			err, -EINVAL,
+			"--app and --case belong together: the result is stored under both names");
 	if (single && (o->suite || o->vars.n))
-		return err_set(err, -EINVAL, "%s goes with the cases of a suite, not with --app and --case",
+		return err_set(err, -EINVAL,
+			       "%s goes with the cases of a suite, not with --app and --case",
 			       o->suite ? "--suite" : "--var");
 	if (single && o->n_words == 0)
 		return err_set(err, -EINVAL, "what is to be measured? Put the command after --");
 	if (!single && (o->env.n || o->ranks >= 0 || o->region))
-		return err_set(err, -EINVAL, "%s goes with --app and --case; in a suite the case says it",
-			       o->env.n ? "--env" : o->region ? "--region" : "--ranks");
+		return err_set(err, -EINVAL,
+			       "%s goes with --app and --case; in a suite the case says it",
+			       o->env.n    ? "--env"
+			       : o->region ? "--region"
+					   : "--ranks");
 	if (!single && o->n_words == 0)
-		return err_set(err, -EINVAL, "which cases? Name all, APP, or APP/CASE; --dry-run all lists them");
+		return err_set(err, -EINVAL,
+			       "which cases? Name all, APP, or APP/CASE; --dry-run all lists them");
 	return 0;
 }
 
@@ -137,12 +161,14 @@ int run_check_allowed(const char *name, const char *where, struct err *err)
 		v = ENV_CREDENTIAL;
 	if (v == ENV_OK || v == ENV_TWICE)
 		return 0;
-	return err_set(err, -EINVAL, "%s %s: %s; such a variable is never passed on", where, name, env_verdict_text(v));
+	return err_set(err, -EINVAL, "%s %s: %s; such a variable is never passed on", where, name,
+		       env_verdict_text(v));
 }
 
 /* ---- suites ---- */
 
-static int split_pair(struct arena *a, const char *text, const char *option, struct env_pair *ret, struct err *err)
+static int split_pair(struct arena *a, const char *text, const char *option, struct env_pair *ret,
+		      struct err *err)
 {
 	const char *eq = strchr(text, '=');
 	if (!eq || eq == text)
@@ -152,8 +178,8 @@ static int split_pair(struct arena *a, const char *text, const char *option, str
 	return ret->name && ret->value ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-static int split_pairs(struct arena *a, const struct opt_list *list, const char *option, struct env_pair **ret,
-		       struct err *err)
+static int split_pairs(struct arena *a, const struct opt_list *list, const char *option,
+		       struct env_pair **ret, struct err *err)
 {
 	*ret = arena_array(a, list->n + 1, sizeof **ret);
 	int rc = *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
@@ -168,7 +194,9 @@ static int load_suite(const struct run_options *o, struct suite *ret, struct err
 	struct env_pair *vars = NULL;
 	const char *file = o->suite ? o->suite : DEFAULT_SUITE;
 	if (!o->suite && access(DEFAULT_SUITE, F_OK))
-		return err_set(err, -ENOENT, "there is no " DEFAULT_SUITE " here; name a suite with --suite FILE, or one "
+		return err_set(err, -ENOENT,
+			       "there is no " DEFAULT_SUITE
+			       " here; name a suite with --suite FILE, or one "
 			       "command with --app NAME --case NAME -- COMMAND");
 	int rc = split_pairs(&a, &o->vars, "--var", &vars, err);
 	if (!rc)
@@ -179,13 +207,17 @@ static int load_suite(const struct run_options *o, struct suite *ret, struct err
 
 static int check_name(const char *option, const char *name, struct err *err)
 {
-	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-");
+	size_t n =
+		strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-");
 	if (!*name || name[n] || strlen(name) > 128)
-		return err_set(err, -EINVAL, "%s \"%s\": a name has letters, digits and . _ + - only", option, name);
+		return err_set(err, -EINVAL,
+			       "%s \"%s\": a name has letters, digits and . _ + - only", option,
+			       name);
 	return 0;
 }
 
-static int put_declared(struct suite *s, const struct run_options *o, struct suite_case *c, struct err *err)
+static int put_declared(struct suite *s, const struct run_options *o, struct suite_case *c,
+			struct err *err)
 {
 	int rc = split_pairs(&s->arena, &o->env, "--env", &c->env, err);
 	c->n_env = o->env.n;
@@ -195,7 +227,8 @@ static int put_declared(struct suite *s, const struct run_options *o, struct sui
 			if (strcmp(c->env[i].name, c->env[k].name) == 0)
 				v = ENV_TWICE;
 		if (v != ENV_OK)
-			rc = err_set(err, -EINVAL, "--env %s: %s", c->env[i].name, env_verdict_text(v));
+			rc = err_set(err, -EINVAL, "--env %s: %s", c->env[i].name,
+				     env_verdict_text(v));
 	}
 	return rc;
 }
@@ -210,7 +243,8 @@ static int make_single(const struct run_options *o, struct suite *ret, struct er
 	if (!rc)
 		rc = check_name("--case", o->case_, err);
 	if (!rc && (!c || !cwd))
-		rc = err_set(err, cwd ? -ENOMEM : -errno, "where am I? %s", cwd ? "out of memory" : strerror(errno));
+		rc = err_set(err, cwd ? -ENOMEM : -errno, "where am I? %s",
+			     cwd ? "out of memory" : strerror(errno));
 	if (!rc) {
 		*c = (struct suite_case){
 			.app = o->app,

@@ -9,7 +9,8 @@
 #include "suite/suite.h"
 
 struct run_options {
-	const char *suite, *app, *case_, *region, *launcher, *platform, *config, *order, *db, *keep_logs, *format;
+	const char *suite, *app, *case_, *region, *launcher, *platform, *config, *order, *db,
+		*keep_logs, *format;
 	struct opt_list vars, env, env_allow, collect;
 	long warmup, clean, ranks; /* -1: not told */
 	double timeout_s;          /* NAN: not told */

@@ -27,13 +27,13 @@ void run_progress_step(struct run_progress *p, const struct sweep_step *step)
 	p->eta_s = step->eta_s;
 	if (!p->tty) {
 		if (strcmp(name, p->told) != 0)
-			(void)fprintf(stderr, "info  measuring %s, %zu of %zu executions done\n", name, step->done,
-				      step->total);
+			(void)fprintf(stderr, "info  measuring %s, %zu of %zu executions done\n",
+				      name, step->done, step->total);
 		(void)snprintf(p->told, sizeof p->told, "%s", name);
 		return;
 	}
-	(void)snprintf(p->line, sizeof p->line, "[%zu/%zu] %s %.20s", step->done + 1, step->total, name,
-		       step->execution);
+	(void)snprintf(p->line, sizeof p->line, "[%zu/%zu] %s %.20s", step->done + 1, step->total,
+		       name, step->execution);
 	run_progress_tick(p, 0);
 }
 

@@ -33,17 +33,19 @@ static void put_region(struct buf *b, const struct record_body *r)
 	const struct roi *roi = &r->roi;
 	if (!known(roi->wall_s))
 		return;
-	buf_printf(b, "  %-11s %s, median of %zu execution%s", "region", num_duration(median, roi->wall_s),
-		   roi->runs_s.n, roi->runs_s.n == 1 ? "" : "s");
+	buf_printf(b, "  %-11s %s, median of %zu execution%s", "region",
+		   num_duration(median, roi->wall_s), roi->runs_s.n, roi->runs_s.n == 1 ? "" : "s");
 	if (roi->runs_s.n > 1)
 		buf_printf(b, ": %s to %s, spread %.2g %%%s", num_duration(low, roi->min_s),
 			   num_duration(high, roi->max_s), 100 * roi->spread,
-			   roi->stable == YES ? ", stable" : roi->stable == NO ? ", not stable" : "");
+			   roi->stable == YES  ? ", stable"
+			   : roi->stable == NO ? ", not stable"
+					       : "");
 	buf_puts(b, "\n");
 	if (roi->ci95_s.n == 2)
-		buf_printf(b, "  %-11s %s to %s holds the median with a probability of %.3g %%\n", "interval",
-			   num_duration(low, roi->ci95_s.items[0]), num_duration(high, roi->ci95_s.items[1]),
-			   100 * roi->ci95_coverage);
+		buf_printf(b, "  %-11s %s to %s holds the median with a probability of %.3g %%\n",
+			   "interval", num_duration(low, roi->ci95_s.items[0]),
+			   num_duration(high, roi->ci95_s.items[1]), 100 * roi->ci95_coverage);
 }
 
 static void put_process(struct buf *b, const struct record_body *r)
@@ -54,7 +56,8 @@ static void put_process(struct buf *b, const struct record_body *r)
 		return;
 	buf_printf(b, "  %-11s %s", "process", num_duration(wall, c->process_wall_s));
 	if (known(r->roi.wall_s) && c->process_wall_s > 0)
-		buf_printf(b, ", of it %.3g %% in the region", 100 * r->roi.wall_s / c->process_wall_s);
+		buf_printf(b, ", of it %.3g %% in the region",
+			   100 * r->roi.wall_s / c->process_wall_s);
 	if (known(c->pre_roi_s) && known(c->post_roi_s))
 		buf_printf(b, "; %s before, %s after", num_duration(pre, c->pre_roi_s),
 			   num_duration(post, c->post_roi_s));
@@ -66,16 +69,20 @@ static void put_marks(struct buf *b, const struct record_body *r)
 	char text[32];
 	const struct roi *roi = &r->roi;
 	bool many = roi->processes > 1;
-	if (known(roi->entries) && (roi->entries > 1 || many || roi->excluded_s > 0 || roi->steps > 0)) {
-		buf_printf(b, "  %-11s %.0f entr%s", "marks", roi->entries, roi->entries == 1 ? "y" : "ies");
+	if (known(roi->entries) &&
+	    (roi->entries > 1 || many || roi->excluded_s > 0 || roi->steps > 0)) {
+		buf_printf(b, "  %-11s %.0f entr%s", "marks", roi->entries,
+			   roi->entries == 1 ? "y" : "ies");
 		if (many)
 			buf_printf(b, ", %.0f processes", roi->processes);
 		if (many && known(roi->imbalance_s))
-			buf_printf(b, " (slowest - fastest: %s)", num_duration(text, roi->imbalance_s));
+			buf_printf(b, " (slowest - fastest: %s)",
+				   num_duration(text, roi->imbalance_s));
 		if (roi->excluded_s > 0)
 			buf_printf(b, ", %s excluded", num_duration(text, roi->excluded_s));
 		if (roi->steps > 0)
-			buf_printf(b, ", %.0f steps of %s", roi->steps, num_duration(text, roi->step_s));
+			buf_printf(b, ", %.0f steps of %s", roi->steps,
+				   num_duration(text, roi->step_s));
 		buf_puts(b, "\n");
 	}
 }
@@ -108,7 +115,8 @@ void run_text(struct buf *b, const struct record *rec)
 	put_numbers(b, r);
 	for (size_t i = 0; i < r->executions.n; i++)
 		if (r->executions.items[i].output_tail && strcmp(r->status, "ok") != 0) {
-			buf_printf(b, "  %-11s last lines of %s:\n", "output", r->executions.items[i].name);
+			buf_printf(b, "  %-11s last lines of %s:\n", "output",
+				   r->executions.items[i].name);
 			for (const char *p = r->executions.items[i].output_tail; *p;) {
 				size_t n = strcspn(p, "\n");
 				buf_printf(b, "  | %.*s\n", (int)n, p);

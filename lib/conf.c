@@ -13,8 +13,9 @@
 #include "lib/file.h"
 
 #define FILE_MAX (1 << 20)
-#define LINE_MAX_ 190 /* inih's own limit is 200 with its ends; a longer line it would cut in two */
-#define WORD_MAX 150 /* so that "key = word" is no longer than a line */
+#define LINE_MAX_ 190  /* inih's own limit is 200 with its ends; a longer line it would cut in two \
+			*/
+#define WORD_MAX 150   /* so that "key = word" is no longer than a line */
 #define SECTION_MAX 48 /* the same, for [section] */
 #define ITEMS_MAX 256
 
@@ -24,7 +25,7 @@ struct parse {
 	struct arena *arena;
 	struct {
 		const char *section, *key;
-	} *given; /* in this file */
+	} * given; /* in this file */
 	size_t n_given, given_cap;
 	struct err why;
 	int rc, line, bad_line; /* bad_line: where rc comes from */
@@ -35,7 +36,9 @@ struct parse {
 
 static bool take_flag(const char *value, bool *ret)
 {
-	static const char *const yes[] = { "yes", "true", "on", "1" }, *const no[] = { "no", "false", "off", "0" };
+	static const char *const yes[] = { "yes", "true", "on", "1" }, *const no[] = { "no",
+										       "false",
+										       "off", "0" };
 	for (size_t i = 0; i < 4; i++) {
 		if (strcasecmp(value, yes[i]) == 0)
 			return *ret = true;
@@ -65,9 +68,12 @@ static int take_words(struct arena *a, struct conf_words *words, const char *key
 		return -ENOMEM;
 	for (char *w = strtok_r(copy, " \t,", &save); w; w = strtok_r(NULL, " \t,", &save)) {
 		if (w[0] == ';') /* "=;x" and ",;x", which would come back as a comment */
-			return err_set(err, -EINVAL, "%s: a word can't begin with ;, which begins a comment", key);
+			return err_set(err, -EINVAL,
+				       "%s: a word can't begin with ;, which begins a comment",
+				       key);
 		if (strlen(w) > WORD_MAX)
-			return err_set(err, -EINVAL, "%s: a word has at most %d bytes", key, WORD_MAX);
+			return err_set(err, -EINVAL, "%s: a word has at most %d bytes", key,
+				       WORD_MAX);
 		const char **items = arena_grow(a, words->items, &cap, words->n + 1, sizeof *items);
 		if (!items)
 			return -ENOMEM;
@@ -82,9 +88,10 @@ static int take_number(const struct conf_key *k, const char *value, double *ret,
 	char *end = NULL;
 	double x = strtod(value, &end);
 	bool whole = k->type == CONF_COUNT;
-	if (end == value || *end || !isfinite(x) || x < k->min || x > k->max || (whole && x != floor(x)))
-		return err_set(err, -EINVAL, "%s = %s: expected a %snumber from %.15g to %.15g", k->key, value,
-			       whole ? "whole " : "", k->min, k->max);
+	if (end == value || *end || !isfinite(x) || x < k->min || x > k->max ||
+	    (whole && x != floor(x)))
+		return err_set(err, -EINVAL, "%s = %s: expected a %snumber from %.15g to %.15g",
+			       k->key, value, whole ? "whole " : "", k->min, k->max);
 	*ret = x;
 	return 0;
 }
@@ -98,12 +105,15 @@ static int take_value(const struct conf_key *k, struct arena *a, void *base, con
 	switch (k->type) {
 	case CONF_TEXT:
 		if (value[0] == ';')
-			return err_set(err, -EINVAL, "%s: a text can't begin with ;, which begins a comment", k->key);
+			return err_set(err, -EINVAL,
+				       "%s: a text can't begin with ;, which begins a comment",
+				       k->key);
 		*(const char **)at = *value ? arena_strdup(a, value) : NULL;
 		return *value && !*(const char **)at ? -ENOMEM : 0;
 	case CONF_CHOICE:
 		if (!is_choice(k->choices, value))
-			return err_set(err, -EINVAL, "%s = %s: expected one of %s", k->key, value, k->choices);
+			return err_set(err, -EINVAL, "%s = %s: expected one of %s", k->key, value,
+				       k->choices);
 		*(const char **)at = arena_strdup(a, value);
 		return *(const char **)at ? 0 : -ENOMEM;
 	case CONF_COUNT:
@@ -154,7 +164,8 @@ int conf_defaults(const struct conf_table *t, void *into, struct arena *a)
 
 void *conf_find(const struct conf_group *g, const void *into, const char *name)
 {
-	const struct conf_list *list = (const struct conf_list *)(const void *)((const char *)into + g->offset);
+	const struct conf_list *list =
+		(const struct conf_list *)(const void *)((const char *)into + g->offset);
 	for (size_t i = 0; i < list->n; i++) {
 		char *item = (char *)list->items + i * g->item_bytes;
 		if (strcmp(*(const char *const *)(void *)item, name) == 0)
@@ -223,7 +234,8 @@ static void name_sections(const struct conf_table *t, struct buf *b)
 		const char *s = t->keys[i].section;
 		if (i && strcmp(t->keys[i - 1].section, s) == 0)
 			continue;
-		buf_printf(b, "%s[%s%s]", b->len ? ", " : "", s, group_of(t, s, strlen(s)) ? " NAME" : "");
+		buf_printf(b, "%s[%s%s]", b->len ? ", " : "", s,
+			   group_of(t, s, strlen(s)) ? " NAME" : "");
 	}
 }
 
@@ -233,27 +245,30 @@ static int unknown(struct parse *p, const char *section, size_t n, const char *k
 	int rc;
 	if (section_known(p->table, section, n)) {
 		name_keys(p->table, section, n, &names);
-		rc = err_set(&p->why, -EINVAL, "unknown key \"%s\" in section [%.*s]; it has %s", key, (int)n,
-			     section, names.data ? names.data : "none");
+		rc = err_set(&p->why, -EINVAL, "unknown key \"%s\" in section [%.*s]; it has %s",
+			     key, (int)n, section, names.data ? names.data : "none");
 	} else {
 		name_sections(p->table, &names);
-		rc = err_set(&p->why, -EINVAL, "unknown section [%.*s]; there are %s", (int)n, section,
-			     names.data ? names.data : "none");
+		rc = err_set(&p->why, -EINVAL, "unknown section [%.*s]; there are %s", (int)n,
+			     section, names.data ? names.data : "none");
 	}
 	buf_done(&names);
 	return rc;
 }
 
 /* Was it given before in this file? Notes that it is now. */
-static int note_given(struct parse *p, const struct conf_key *k, const char *section, bool *ret_before)
+static int note_given(struct parse *p, const struct conf_key *k, const char *section,
+		      bool *ret_before)
 {
 	*ret_before = false;
 	for (size_t i = 0; i < p->n_given; i++)
-		if (strcmp(p->given[i].key, k->key) == 0 && strcmp(p->given[i].section, section) == 0) {
+		if (strcmp(p->given[i].key, k->key) == 0 &&
+		    strcmp(p->given[i].section, section) == 0) {
 			*ret_before = true;
 			return 0;
 		}
-	void *given = arena_grow(p->arena, p->given, &p->given_cap, p->n_given + 1, sizeof *p->given);
+	void *given =
+		arena_grow(p->arena, p->given, &p->given_cap, p->n_given + 1, sizeof *p->given);
 	char *copy = arena_strdup(p->arena, section);
 	if (!given || !copy)
 		return -ENOMEM;
@@ -270,22 +285,26 @@ static int take_line(struct parse *p, const char *section, const char *key, cons
 	const struct conf_group *g = group_of(p->table, section, n);
 	const struct conf_key *k = key_of(p->table, section, n, key);
 	if (strlen(section) > SECTION_MAX)
-		return err_set(&p->why, -EINVAL, "[%s...]: a section's name has at most %d bytes", section,
-			       SECTION_MAX);
+		return err_set(&p->why, -EINVAL, "[%s...]: a section's name has at most %d bytes",
+			       section, SECTION_MAX);
 	if (!k)
 		return unknown(p, section, n, key);
 	if (!g && *name)
-		return err_set(&p->why, -EINVAL, "section [%.*s] has no name of its own; write [%.*s]", (int)n,
+		return err_set(&p->why, -EINVAL,
+			       "section [%.*s] has no name of its own; write [%.*s]", (int)n,
 			       section, (int)n, section);
 	if (g && !*name)
-		return err_set(&p->why, -EINVAL, "section [%s] needs a name; write [%s NAME]", section, section);
+		return err_set(&p->why, -EINVAL, "section [%s] needs a name; write [%s NAME]",
+			       section, section);
 
 	void *base = g ? item_of(p, g, name) : p->into;
 	bool before;
 	if (!base || note_given(p, k, section, &before))
-		return err_set(&p->why, -ENOMEM, "out of memory, or more than %d sections", ITEMS_MAX);
+		return err_set(&p->why, -ENOMEM, "out of memory, or more than %d sections",
+			       ITEMS_MAX);
 	if (before && k->type != CONF_WORDS)
-		return err_set(&p->why, -EINVAL, "%s is given twice in this section; leave one", key);
+		return err_set(&p->why, -EINVAL, "%s is given twice in this section; leave one",
+			       key);
 	/* The file's words take the place of the default's or of an earlier file's. */
 	if (!before && k->type == CONF_WORDS)
 		*(struct conf_words *)(void *)((char *)base + k->offset) = (struct conf_words){ 0 };
@@ -343,8 +362,10 @@ int conf_parse(const struct conf_table *t, void *into, struct arena *a, const ch
 {
 	int line = bad_line(text, n);
 	if (line)
-		return err_set(err, -EINVAL, "%s:%d: the line is longer than %d bytes, or holds a control "
-			       "character; a list may be given in several lines", name, line, LINE_MAX_);
+		return err_set(err, -EINVAL,
+			       "%s:%d: the line is longer than %d bytes, or holds a control "
+			       "character; a list may be given in several lines",
+			       name, line, LINE_MAX_);
 	struct parse p = { .table = t, .into = into, .arena = a, .at = text, .end = text + n };
 	line = ini_parse_stream(next_line, &p, on_line, &p);
 	if (line < 0 || p.rc == -ENOMEM)
@@ -352,7 +373,8 @@ int conf_parse(const struct conf_table *t, void *into, struct arena *a, const ch
 	if (p.rc && line >= p.bad_line)
 		return err_set(err, p.rc, "%s:%d: %s", name, p.bad_line, p.why.text);
 	if (line > 0)
-		return err_set(err, -EINVAL, "%s:%d: expected [section] or key = value", name, line);
+		return err_set(err, -EINVAL, "%s:%d: expected [section] or key = value", name,
+			       line);
 	return 0;
 }
 
@@ -408,7 +430,8 @@ static void print_value(const struct conf_key *k, const void *base, struct buf *
 	buf_puts(b, "\n");
 }
 
-static void print_section(const struct conf_table *t, const char *section, const void *base, struct buf *b)
+static void print_section(const struct conf_table *t, const char *section, const void *base,
+			  struct buf *b)
 {
 	for (size_t i = 0; i < t->n_keys; i++) {
 		if (strcmp(t->keys[i].section, section) != 0)

@@ -86,8 +86,8 @@ static int read_at(int fd, char *to, size_t n, off_t at, size_t *ret_got)
 }
 
 /* max: the most that is kept of each end, together twice that. */
-static int take_file(struct capture *c, enum blob_kind kind, const char *name, const char *path, size_t max,
-		     bool *ret_cut, struct err *err)
+static int take_file(struct capture *c, enum blob_kind kind, const char *name, const char *path,
+		     size_t max, bool *ret_cut, struct err *err)
 {
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -129,7 +129,8 @@ int capture_logs(struct capture *c, const char *folder, struct err *err)
 		bool cut = false;
 		const char *name = names[i]->d_name;
 		(void)snprintf(path, sizeof path, "%s/%s", folder, name);
-		if (!rc && strcmp(name, MARKLOG_LOSSES) != 0 && strcmp(name, MARKLOG_UNATTACHED) != 0)
+		if (!rc && strcmp(name, MARKLOG_LOSSES) != 0 &&
+		    strcmp(name, MARKLOG_UNATTACHED) != 0)
 			rc = take_file(c, BLOB_LOG, name, path, FILE_BYTES, &cut, err);
 		free(names[i]);
 	}
@@ -160,7 +161,8 @@ struct stamp {
 struct walk {
 	const struct txts *globs;
 	size_t skip;   /* of a path: the folder itself */
-	size_t budget; /* entries that are still looked at: a run's folder may be somebody's whole project */
+	size_t budget; /* entries that are still looked at: a run's folder may be somebody's whole
+			  project */
 	int (*each)(void *, const char *);
 	void *arg;
 };
@@ -168,7 +170,8 @@ struct walk {
 static bool matches(const struct txts *globs, const char *name)
 {
 	for (size_t i = 0; i < globs->n; i++)
-		if (strcmp(globs->items[i], OUTPUT_NAME) != 0 && timer_file_matches(globs->items[i], name))
+		if (strcmp(globs->items[i], OUTPUT_NAME) != 0 &&
+		    timer_file_matches(globs->items[i], name))
 			return true;
 	return false;
 }
@@ -197,9 +200,14 @@ static int walk_below(struct walk *w, const char *folder, int depth)
 	return rc;
 }
 
-static int each_match(const char *folder, const struct txts *globs, int (*each)(void *, const char *), void *arg)
+static int each_match(const char *folder, const struct txts *globs,
+		      int (*each)(void *, const char *), void *arg)
 {
-	struct walk w = { .globs = globs, .skip = strlen(folder) + 1, .budget = ENTRIES_MAX, .each = each, .arg = arg };
+	struct walk w = { .globs = globs,
+			  .skip = strlen(folder) + 1,
+			  .budget = ENTRIES_MAX,
+			  .each = each,
+			  .arg = arg };
 	bool files = false;
 	for (size_t i = 0; i < globs->n; i++) /* the output is no file of the folder */
 		files |= strcmp(globs->items[i], OUTPUT_NAME) != 0;
@@ -262,8 +270,8 @@ static int take_one(void *arg, const char *name)
 	if (stat(path, &st) || !S_ISREG(st.st_mode) || unchanged(l->before, name, &st))
 		return 0;
 	/* Not to be taken for the output. */
-	return take_file(l->capture, BLOB_FILE, strcmp(name, OUTPUT_NAME) ? name : "./" OUTPUT_NAME, path,
-			 FILE_BYTES / 2, &cut, l->err);
+	return take_file(l->capture, BLOB_FILE, strcmp(name, OUTPUT_NAME) ? name : "./" OUTPUT_NAME,
+			 path, FILE_BYTES / 2, &cut, l->err);
 }
 
 int capture_files(struct capture *c, const char *folder, const struct txts *globs,
@@ -331,14 +339,16 @@ static int place_ranks(struct worked *w, struct capture *c)
 	return 0;
 }
 
-static int find_numbers(struct worked *w, struct capture *c, const struct suite_case *s, struct err *err)
+static int find_numbers(struct worked *w, struct capture *c, const struct suite_case *s,
+			struct err *err)
 {
 	const struct blob *out = output_of(c);
 	const char *text = out ? out->data : NULL;
 	size_t n = out ? out->n : 0;
 	int rc = metric_find(s->fom.pattern, s->fom.unit, text, n, &w->fom, err);
 	if (!rc)
-		rc = metric_find_seconds(s->own_timer.pattern, s->own_timer.unit, text, n, &w->own_timer, err);
+		rc = metric_find_seconds(s->own_timer.pattern, s->own_timer.unit, text, n,
+					 &w->own_timer, err);
 	w->audit_ok = UNKNOWN;
 	if (!rc && text)
 		launcher_audit(&c->arena, text, n, &w->audit, &w->audit_ok);
@@ -353,7 +363,8 @@ static int read_timer(struct worked *w, struct capture *c, const struct timer_de
 		return -ENOMEM;
 	for (size_t i = 0; i < c->n_blobs; i++)
 		if (c->blobs[i].kind != BLOB_LOG)
-			files[n++] = (struct timer_file){ c->blobs[i].name, c->blobs[i].data, c->blobs[i].n };
+			files[n++] = (struct timer_file){ c->blobs[i].name, c->blobs[i].data,
+							  c->blobs[i].n };
 	timer_read(timer, &c->arena, files, n, &w->timer);
 	return 0;
 }

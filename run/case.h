@@ -22,7 +22,7 @@ struct case_run {
 	struct made **made; /* each by itself: worked points into it */
 	size_t n_made, made_cap;
 	double spent_s;
-	bool over;    /* no more executions */
+	bool over; /* no more executions */
 	bool stored, resumed, begun;
 };
 

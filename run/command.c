@@ -47,19 +47,22 @@ const char *command_find(struct arena *a, const char *name, const char *cwd, con
 			 int *ret_errno)
 {
 	if (strchr(name, '/')) {
-		const char *file = name[0] == '/' ? arena_strdup(a, name) : arena_printf(a, "%s/%s", cwd, name);
+		const char *file = name[0] == '/' ? arena_strdup(a, name)
+						  : arena_printf(a, "%s/%s", cwd, name);
 		*ret_errno = file ? usable(file) : ENOMEM;
 		return *ret_errno ? NULL : file;
 	}
 	*ret_errno = ENOENT;
 	for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; at;) {
 		size_t n = strcspn(at, ":");
-		const char *file = *at == '/' ? arena_printf(a, "%.*s/%s", (int)n, at, name)
-					      : arena_printf(a, "%s/%.*s/%s", cwd, (int)n, at, name);
+		const char *file = *at == '/'
+					   ? arena_printf(a, "%.*s/%s", (int)n, at, name)
+					   : arena_printf(a, "%s/%.*s/%s", cwd, (int)n, at, name);
 		int rc = file ? usable(file) : ENOMEM;
 		if (!rc)
 			return file;
-		if (rc == EACCES && access(file, F_OK) == 0) /* there, and not just a folder that is closed to us */
+		if (rc == EACCES &&
+		    access(file, F_OK) == 0) /* there, and not just a folder that is closed to us */
 			*ret_errno = rc;
 		at = at[n] ? at + n + 1 : NULL;
 	}
@@ -87,16 +90,20 @@ static int find_program(struct arena *a, const struct command *cmd, const struct
 	if (*ret)
 		return 0;
 	if (why == ENOENT && !strchr(name, '/'))
-		return err_set(err, -ENOENT, "%s/%s: there is no program \"%s\" on PATH; build or install it, "
-			       "or name its file", cmd->c->app, cmd->c->name, name);
+		return err_set(err, -ENOENT,
+			       "%s/%s: there is no program \"%s\" on PATH; build or install it, "
+			       "or name its file",
+			       cmd->c->app, cmd->c->name, name);
 	if (why == ENOENT) {
 		const struct txts *build = &cmd->c->build;
 		struct buf how = { .max = 512 };
 		for (size_t i = 0; i < build->n; i++)
 			buf_printf(&how, "%s%s", i ? " " : " with: ", build->items[i]);
-		int rc = err_set(err, -ENOENT, "%s/%s: there is no file %s%s%s; build it first%s", cmd->c->app,
-				 cmd->c->name, name, cmd->cwd && name[0] != '/' ? " from folder " : "",
-				 cmd->cwd && name[0] != '/' ? cmd->cwd : "", how.data ? how.data : "");
+		int rc = err_set(err, -ENOENT, "%s/%s: there is no file %s%s%s; build it first%s",
+				 cmd->c->app, cmd->c->name, name,
+				 cmd->cwd && name[0] != '/' ? " from folder " : "",
+				 cmd->cwd && name[0] != '/' ? cmd->cwd : "",
+				 how.data ? how.data : "");
 		buf_done(&how);
 		return rc;
 	}
@@ -114,8 +121,8 @@ static const struct starter *launcher_named(const struct command_options *o, con
 	return NULL;
 }
 
-static int no_launcher(const struct command_options *o, const struct suite_case *c, const char *name,
-		       struct err *err)
+static int no_launcher(const struct command_options *o, const struct suite_case *c,
+		       const char *name, struct err *err)
 {
 	char names[256] = "direct";
 	for (size_t i = 0; i < o->n_launchers; i++) {
@@ -123,10 +130,15 @@ static int no_launcher(const struct command_options *o, const struct suite_case 
 		(void)snprintf(names + at, sizeof names - at, ", %s", o->launchers[i].name);
 	}
 	if (!name)
-		return err_set(err, -EINVAL, "%s/%s asks for %u ranks, and no launcher is marked \"default = yes\" "
-			       "in the configuration; there are %s", c->app, c->name, c->ranks, names);
-	return err_set(err, -EINVAL, "%s/%s: launcher \"%s\" is not configured; there are %s. Add a section "
-		       "[launcher %s] with its command", c->app, c->name, name, names, name);
+		return err_set(
+			err, -EINVAL,
+			"%s/%s asks for %u ranks, and no launcher is marked \"default = yes\" "
+			"in the configuration; there are %s",
+			c->app, c->name, c->ranks, names);
+	return err_set(err, -EINVAL,
+		       "%s/%s: launcher \"%s\" is not configured; there are %s. Add a section "
+		       "[launcher %s] with its command",
+		       c->app, c->name, name, names, name);
 }
 
 /* NULL with 0: direct. */
@@ -153,10 +165,11 @@ static const char *put_in(struct arena *a, const char *word, const struct suite_
 {
 	const char *at = strstr(word, "{ranks}"), *threads = strstr(word, "{threads}");
 	if (at)
-		return arena_printf(a, "%.*s%u%s", (int)(at - word), word, c->ranks ? c->ranks : 1, at + 7);
+		return arena_printf(a, "%.*s%u%s", (int)(at - word), word, c->ranks ? c->ranks : 1,
+				    at + 7);
 	if (threads)
-		return arena_printf(a, "%.*s%u%s", (int)(threads - word), word, c->threads ? c->threads : 1,
-				    threads + 9);
+		return arena_printf(a, "%.*s%u%s", (int)(threads - word), word,
+				    c->threads ? c->threads : 1, threads + 9);
 	return word;
 }
 
@@ -188,10 +201,12 @@ static int put_env(struct command *cmd, struct arena *a)
 	for (size_t i = 0; i < c->n_env; i++)
 		told |= strcmp(c->env[i].name, "OMP_NUM_THREADS") == 0;
 	if (c->threads && !told)
-		cmd->set[cmd->n_set++] = (struct env_pair){ "OMP_NUM_THREADS", arena_printf(a, "%u", c->threads) };
+		cmd->set[cmd->n_set++] =
+			(struct env_pair){ "OMP_NUM_THREADS", arena_printf(a, "%u", c->threads) };
 	int rc = 0;
 	for (size_t i = 0; !rc && i < cmd->n_set; i++)
-		rc = txts_add(a, &cmd->env, arena_printf(a, "%s=%s", cmd->set[i].name, cmd->set[i].value));
+		rc = txts_add(a, &cmd->env,
+			      arena_printf(a, "%s=%s", cmd->set[i].name, cmd->set[i].value));
 	return rc;
 }
 
@@ -216,7 +231,8 @@ static int find_folder(struct command *cmd, struct arena *a, struct err *err)
 	cmd->cwd = arena_strdup(a, cwd);
 	free(cwd);
 	if (!cmd->cwd || stat(cmd->cwd, &st) || !S_ISDIR(st.st_mode))
-		return err_set(err, -ENOENT, "%s/%s: there is no folder %s to start in", c->app, c->name, c->cwd);
+		return err_set(err, -ENOENT, "%s/%s: there is no folder %s to start in", c->app,
+			       c->name, c->cwd);
 	return 0;
 }
 
@@ -279,7 +295,8 @@ int command_hash(struct command *cmd, struct arena *a, struct err *err)
 			break;
 		}
 		hash_text(h, text);
-		rc = txts_add(a, &cmd->files, arena_printf(a, "%s %s", slash ? slash + 1 : path, text));
+		rc = txts_add(a, &cmd->files,
+			      arena_printf(a, "%s %s", slash ? slash + 1 : path, text));
 	}
 	hash_end(h, text);
 	cmd->input_hash = arena_strdup(a, text);

@@ -36,7 +36,7 @@ struct command {
 	struct txts allow;    /* names passed on, the launcher's included */
 	struct env_pair *set; /* what the case declares */
 	size_t n_set;
-	struct txts env;      /* the same as NAME=value */
+	struct txts env; /* the same as NAME=value */
 	const char *exe_hash, *input_hash;
 	struct txts files; /* "name hash" */
 };

@@ -36,7 +36,8 @@ static int64_t monotonic_ns(void)
 
 /* ---- before ---- */
 
-static int make_folders(const struct runner *r, const struct command *c, struct paths *p, struct err *err)
+static int make_folders(const struct runner *r, const struct command *c, struct paths *p,
+			struct err *err)
 {
 	p->cwd = c->cwd ? c->cwd : p->work;
 	(void)snprintf(p->folder, sizeof p->folder, "%.480s/e", r->scratch.path);
@@ -50,8 +51,8 @@ static int make_folders(const struct runner *r, const struct command *c, struct 
 
 /* The variables that are ours: see contract 3. HPCPERF_ROI_LOG is for programs that were built
  * with that suite's own header. */
-static int make_env(const struct runner *r, const struct execution_spec *spec, const struct paths *p,
-		    struct arena *a, char ***ret, struct err *err)
+static int make_env(const struct runner *r, const struct execution_spec *spec,
+		    const struct paths *p, struct arena *a, char ***ret, struct err *err)
 {
 	struct txts refused = { 0 };
 	struct env_pair own[8];
@@ -105,7 +106,8 @@ static void wait_for(struct runner *r, struct tree *t, struct watch *w)
 	int64_t start = monotonic_ns(), look = start + FIRST_LOOK_NS, tell = start + PROGRESS_NS;
 	bool told = false;
 	for (;;) {
-		struct pollfd fds[2] = { { tree_fd(t), POLLIN, 0 }, { told ? -1 : r->signals, POLLIN, 0 } };
+		struct pollfd fds[2] = { { tree_fd(t), POLLIN, 0 },
+					 { told ? -1 : r->signals, POLLIN, 0 } };
 		int64_t now = monotonic_ns(), next = look;
 		if (r->progress && tell < next)
 			next = tell;
@@ -129,7 +131,8 @@ static void wait_for(struct runner *r, struct tree *t, struct watch *w)
 
 /* ---- after ---- */
 
-static void take_end(struct capture *c, const struct tree_end *end, const struct execution_spec *spec)
+static void take_end(struct capture *c, const struct tree_end *end,
+		     const struct execution_spec *spec)
 {
 	c->end = end->end;
 	c->start_real_ns = end->start_real_ns;
@@ -148,8 +151,9 @@ static void take_end(struct capture *c, const struct tree_end *end, const struct
 	else if (WIFSIGNALED(end->status))
 		c->row.signal = WTERMSIG(end->status);
 	if (end->keeper_lost)
-		c->row.why = arena_strdup(&c->arena, "the process that watches the tree was killed, so the tree "
-						     "was ended");
+		c->row.why = arena_strdup(
+			&c->arena, "the process that watches the tree was killed, so the tree "
+				   "was ended");
 }
 
 static bool is_good(const struct capture *c)
@@ -176,23 +180,25 @@ static void collect(struct capture *c, const struct execution_spec *spec, const 
 }
 
 /* Logs and output are copied for whoever asked; a failure is said and nothing more. */
-static void keep_copies(const struct runner *r, const struct capture *c, const struct execution_spec *spec)
+static void keep_copies(const struct runner *r, const struct capture *c,
+			const struct execution_spec *spec)
 {
 	struct err err = { 0 };
 	char folder[PATH_MAX], path[PATH_MAX];
 	const struct suite_case *s = spec->command->c;
-	int n = snprintf(folder, sizeof folder, "%s/%s/%s/%s/%s", r->keep_logs, s->app, s->name, spec->run_id,
-			 spec->name);
+	int n = snprintf(folder, sizeof folder, "%s/%s/%s/%s/%s", r->keep_logs, s->app, s->name,
+			 spec->run_id, spec->name);
 	int rc = n < 0 || (size_t)n >= sizeof folder ? -ENAMETOOLONG : file_mkdirs(folder, &err);
 	for (size_t i = 0; !rc && i < c->n_blobs; i++) {
 		const char *slash = strrchr(c->blobs[i].name, '/');
-		n = snprintf(path, sizeof path, "%s/%s", folder, slash ? slash + 1 : c->blobs[i].name);
+		n = snprintf(path, sizeof path, "%s/%s", folder,
+			     slash ? slash + 1 : c->blobs[i].name);
 		if (n > 0 && (size_t)n < sizeof path)
 			rc = file_write(path, c->blobs[i].data, c->blobs[i].n, &err);
 	}
 	if (rc)
-		(void)fprintf(stderr, "warn  --keep-logs %s: %s; the measurement goes on\n", r->keep_logs,
-			      err.text[0] ? err.text : strerror(-rc));
+		(void)fprintf(stderr, "warn  --keep-logs %s: %s; the measurement goes on\n",
+			      r->keep_logs, err.text[0] ? err.text : strerror(-rc));
 }
 
 static int start(struct runner *r, const struct execution_spec *spec, const struct paths *p,
@@ -216,7 +222,8 @@ static int start(struct runner *r, const struct execution_spec *spec, const stru
 	return tree_start(ret, &tree, err);
 }
 
-int execute(struct runner *r, const struct execution_spec *spec, struct capture *ret, struct err *err)
+int execute(struct runner *r, const struct execution_spec *spec, struct capture *ret,
+	    struct err *err)
 {
 	struct paths p;
 	struct stamps stamps = { 0 };

@@ -14,9 +14,9 @@
 struct runner {
 	struct scratch scratch;
 	struct peers peers;
-	const char *library;   /* of the markers, for ROIMETER_LIBRARY; NULL: not found */
-	const char *cgroup;    /* group of ours in which each execution gets one; NULL: none */
-	char *const *envp;     /* the caller's */
+	const char *library; /* of the markers, for ROIMETER_LIBRARY; NULL: not found */
+	const char *cgroup;  /* group of ours in which each execution gets one; NULL: none */
+	char *const *envp;   /* the caller's */
 	double grace_s;
 	int signals;           /* signalfd of what ends a run; -1: none */
 	bool interrupted;      /* one of them came; stays */
@@ -36,7 +36,8 @@ struct execution_spec {
 /* Runs it. Whatever goes wrong with the command is in ret->end and ret->row.why, and the call is
  * good; it fails when the run as a whole can't go on (no memory, no scratch folder). ret is
  * initialised by this call, also when it fails. */
-int execute(struct runner *r, const struct execution_spec *spec, struct capture *ret, struct err *err);
+int execute(struct runner *r, const struct execution_spec *spec, struct capture *ret,
+	    struct err *err);
 
 /* Has a signal come that ends the run? Never waits. */
 bool runner_interrupted(struct runner *r);

@@ -70,7 +70,8 @@ static int put_measurement(struct record *rec, const struct case_run *c, const s
 	m->verify = text_of(rec, c->c->verify);
 	m->excludes = text_of(rec, c->c->excludes);
 	m->resumed = c->resumed ? YES : NO;
-	m->profile_reason = text_of(rec, c->c->profile_no ? c->c->profile_no : f->o->profile_reason);
+	m->profile_reason =
+		text_of(rec, c->c->profile_no ? c->c->profile_no : f->o->profile_reason);
 	m->tree = tree_of(c);
 	if (c->timer) {
 		m->launcher_region = text_of(rec, timer_def_ranks(c->timer));
@@ -169,7 +170,8 @@ static double count_union(const struct txts *lists)
 static bool marks(const struct made *m, pid_t pid)
 {
 	for (size_t i = 0; i < m->worked.logs.n; i++)
-		if (m->worked.logs.items[i]->pid && strtol(m->worked.logs.items[i]->pid, NULL, 10) == pid)
+		if (m->worked.logs.items[i]->pid &&
+		    strtol(m->worked.logs.items[i]->pid, NULL, 10) == pid)
 			return true;
 	return false;
 }
@@ -188,7 +190,8 @@ static int put_placement(struct record *rec, const struct case_run *c)
 			const struct watched *w = &m->capture.seen[k];
 			if (m->worked.logs.n ? !marks(m, w->pid) : !w->leaf)
 				continue;
-			if (add_distinct(rec, &p->cpus, w->cpus) || add_distinct(rec, &p->mems, w->mems))
+			if (add_distinct(rec, &p->cpus, w->cpus) ||
+			    add_distinct(rec, &p->mems, w->mems))
 				return -ENOMEM;
 			p->threads_max = fmax(p->threads_max, w->threads);
 			threads += known(w->threads) ? w->threads : 0;
@@ -246,14 +249,21 @@ static int put_caveats(struct record *rec, const struct case_run *c)
 			cut = m->row.name;
 	}
 	if (outlived > 0)
-		rc = record_caveat(rec, "processes_outlived", "The command ended while %.0f of its processes went on; "
-				   "they were ended, and what they did is not in the times.", outlived);
+		rc = record_caveat(rec, "processes_outlived",
+				   "The command ended while %.0f of its processes went on; "
+				   "they were ended, and what they did is not in the times.",
+				   outlived);
 	if (!rc && immortal > 0)
-		rc = record_caveat(rec, "processes_immortal", "%.0f process%s did not end even by SIGKILL, stuck in the "
-				   "kernel, and may have disturbed what came after.", immortal, immortal == 1 ? "" : "es");
+		rc = record_caveat(rec, "processes_immortal",
+				   "%.0f process%s did not end even by SIGKILL, stuck in the "
+				   "kernel, and may have disturbed what came after.",
+				   immortal, immortal == 1 ? "" : "es");
 	if (!rc && cut)
-		rc = record_caveat(rec, "output_cut", "The output of %s is so long that only its first and last 16 MiB "
-				   "were searched.", cut);
+		rc = record_caveat(
+			rec, "output_cut",
+			"The output of %s is so long that only its first and last 16 MiB "
+			"were searched.",
+			cut);
 	if (!rc && c->timer && timer_def_caveat(c->timer))
 		rc = record_caveat(rec, "timer_limit", "%s", timer_def_caveat(c->timer));
 	return rc;
@@ -263,12 +273,15 @@ static int put_caveats(struct record *rec, const struct case_run *c)
 static int put_interrupted(struct record *rec, const struct case_run *c)
 {
 	struct record_body *b = &rec->body;
-	if (strcmp(b->status, "ok") != 0 && !(b->status_text && strstr(b->status_text, "no clean execution")))
+	if (strcmp(b->status, "ok") != 0 &&
+	    !(b->status_text && strstr(b->status_text, "no clean execution")))
 		return 0;
 	b->status = "interrupted";
-	b->status_text = arena_printf(&rec->arena, "the run was interrupted after %.0f of %.0f clean executions",
-				      known(b->measurement.cleans_made) ? b->measurement.cleans_made : 0, c->cleans);
-	return record_caveat(rec, "interrupted", "The run was interrupted; what stands here was measured before.");
+	b->status_text = arena_printf(
+		&rec->arena, "the run was interrupted after %.0f of %.0f clean executions",
+		known(b->measurement.cleans_made) ? b->measurement.cleans_made : 0, c->cleans);
+	return record_caveat(rec, "interrupted",
+			     "The run was interrupted; what stands here was measured before.");
 }
 
 int fill_record(struct record *rec, struct case_run *c, const struct fill *f, struct err *err)

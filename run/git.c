@@ -32,9 +32,11 @@ static pid_t start(char *const argv[], int out)
 	char *envp[8] = { no_locks, lang };
 	size_t n = 2;
 	char path[4096], home[4096];
-	if (getenv("PATH") && snprintf(path, sizeof path, "PATH=%s", getenv("PATH")) < (int)sizeof path)
+	if (getenv("PATH") &&
+	    snprintf(path, sizeof path, "PATH=%s", getenv("PATH")) < (int)sizeof path)
 		envp[n++] = path;
-	if (getenv("HOME") && snprintf(home, sizeof home, "HOME=%s", getenv("HOME")) < (int)sizeof home)
+	if (getenv("HOME") &&
+	    snprintf(home, sizeof home, "HOME=%s", getenv("HOME")) < (int)sizeof home)
 		envp[n++] = home;
 
 	posix_spawn_file_actions_t actions;
@@ -70,20 +72,22 @@ static bool ask(char *const argv[], char *text, size_t bytes, int64_t until_ms)
 			break;
 		}
 		/* Read on past the room there is, so that it can end. */
-		got = n + 1 < bytes ? read(fds[0], text + n, bytes - 1 - n) : read(fds[0], rest, sizeof rest);
+		got = n + 1 < bytes ? read(fds[0], text + n, bytes - 1 - n)
+				    : read(fds[0], rest, sizeof rest);
 		if (got > 0 && n + 1 < bytes)
 			n += (size_t)got;
 	}
 	text[n] = 0;
 	(void)close(fds[0]);
 	int status = -1;
-	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+	       WEXITSTATUS(status) == 0;
 }
 
 void git_ask(struct arena *a, const char *folder, const char **ret_commit, signed char *ret_dirty)
 {
-	static char git[] = "git", c[] = "-C", rev[] = "rev-parse", head[] = "HEAD", status[] = "status",
-		    brief[] = "--porcelain", dot[] = ".";
+	static char git[] = "git", c[] = "-C", rev[] = "rev-parse", head[] = "HEAD",
+		    status[] = "status", brief[] = "--porcelain", dot[] = ".";
 	char text[256], *where = arena_strdup(a, folder);
 	int64_t until = monotonic_ms() + LIMIT_MS;
 	*ret_commit = NULL;

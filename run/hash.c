@@ -60,9 +60,11 @@ static const char *known_hash(const struct stat *st)
 {
 	for (size_t i = 0; i < n_kept && i < KEPT; i++) {
 		const struct stat *k = &kept[i].st;
-		if (k->st_dev == st->st_dev && k->st_ino == st->st_ino && k->st_size == st->st_size &&
-		    k->st_mtim.tv_sec == st->st_mtim.tv_sec && k->st_mtim.tv_nsec == st->st_mtim.tv_nsec &&
-		    k->st_ctim.tv_sec == st->st_ctim.tv_sec && k->st_ctim.tv_nsec == st->st_ctim.tv_nsec)
+		if (k->st_dev == st->st_dev && k->st_ino == st->st_ino &&
+		    k->st_size == st->st_size && k->st_mtim.tv_sec == st->st_mtim.tv_sec &&
+		    k->st_mtim.tv_nsec == st->st_mtim.tv_nsec &&
+		    k->st_ctim.tv_sec == st->st_ctim.tv_sec &&
+		    k->st_ctim.tv_nsec == st->st_ctim.tv_nsec)
 			return kept[i].text;
 	}
 	return NULL;

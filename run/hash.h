@@ -8,7 +8,7 @@
 
 struct hash;
 
-struct hash *hash_new(void); /* NULL: out of memory */
+struct hash *hash_new(void);                      /* NULL: out of memory */
 void hash_text(struct hash *h, const char *text); /* its end counts too: "ab","c" is not "a","bc" */
 void hash_end(struct hash *h, char ret[HASH_TEXT_BYTES]); /* frees h */
 

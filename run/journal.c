@@ -49,7 +49,8 @@ static void journal_free(struct journal *j)
 	free(j);
 }
 
-/* The keeper of a runner that was killed holds its files until the tree has ended: wait for that. */
+/* The keeper of a runner that was killed holds its files until the tree has ended: wait for that.
+ */
 static int lock_file(int fd)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
@@ -65,7 +66,8 @@ static int lock_file(int fd)
 }
 
 /* Open and lock; the file may have been removed by its owner between the two. */
-static int open_file(struct journal **ret, const char *folder, const char *key, int flags, struct err *err)
+static int open_file(struct journal **ret, const char *folder, const char *key, int flags,
+		     struct err *err)
 {
 	struct journal *j = calloc(1, sizeof *j);
 	if (!j)
@@ -79,7 +81,8 @@ static int open_file(struct journal **ret, const char *folder, const char *key, 
 			rc = -errno;
 		else
 			rc = lock_file(j->fd);
-		if (!rc && fstat(j->fd, &mine) == 0 && stat(j->path, &now) == 0 && mine.st_ino == now.st_ino)
+		if (!rc && fstat(j->fd, &mine) == 0 && stat(j->path, &now) == 0 &&
+		    mine.st_ino == now.st_ino)
 			break;
 		if (!rc) {
 			(void)close(j->fd);
@@ -90,7 +93,8 @@ static int open_file(struct journal **ret, const char *folder, const char *key, 
 		rc = -EAGAIN;
 	if (rc) {
 		(void)err_set(err, rc, "journal %s: %s", j->path ? j->path : key,
-			      rc == -EBUSY ? "the same run is under way; wait for its end" : strerror(-rc));
+			      rc == -EBUSY ? "the same run is under way; wait for its end"
+					   : strerror(-rc));
 		journal_free(j);
 		return rc;
 	}
@@ -122,7 +126,8 @@ static int append(struct journal *j, const struct buf *b, bool sync_now, struct 
 	return rc;
 }
 
-static int append_head(struct journal *j, const struct journal_case *cases, size_t n, struct err *err)
+static int append_head(struct journal *j, const struct journal_case *cases, size_t n,
+		       struct err *err)
 {
 	struct buf b = { 0 };
 	journal_put_head(&b, cases, n);
@@ -138,7 +143,8 @@ static int read_all(struct journal *j, struct buf *b, struct err *err)
 }
 
 int journal_create(struct journal **ret, const char *folder, const char *key,
-		   const struct journal_case *cases, size_t n, size_t *ret_discarded, struct err *err)
+		   const struct journal_case *cases, size_t n, size_t *ret_discarded,
+		   struct err *err)
 {
 	struct journal *j = NULL;
 	struct buf old = { 0 };
@@ -163,9 +169,9 @@ int journal_create(struct journal **ret, const char *folder, const char *key,
 	return 0;
 }
 
-int journal_resume(struct journal **ret, const char *folder, const char *key, struct journal_case *cases,
-		   size_t n, int (*each)(void *arg, size_t i, struct capture *c), void *arg,
-		   struct err *err)
+int journal_resume(struct journal **ret, const char *folder, const char *key,
+		   struct journal_case *cases, size_t n,
+		   int (*each)(void *arg, size_t i, struct capture *c), void *arg, struct err *err)
 {
 	struct journal *j = NULL;
 	struct buf b = { 0 };

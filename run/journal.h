@@ -16,7 +16,7 @@
 struct journal_case {
 	const char *app, *name;
 	const char *fingerprint;
-	char run_id[40]; /* empty: not begun */
+	char run_id[40];  /* empty: not begun */
 	bool stored;      /* its record is in the store */
 	bool interrupted; /* with the status "interrupted": a resumed run makes a new record */
 };
@@ -26,17 +26,18 @@ struct journal;
 /* Start anew. folder is made if needed. *ret_discarded: executions of an unfinished journal that
  * was there and is gone now. -EBUSY: another run holds it. */
 int journal_create(struct journal **ret, const char *folder, const char *key,
-		   const struct journal_case *cases, size_t n, size_t *ret_discarded, struct err *err);
+		   const struct journal_case *cases, size_t n, size_t *ret_discarded,
+		   struct err *err);
 
 /* Take up an unfinished one: run ids and flags of those cases that have the same fingerprint are
  * filled in, and each of their executions is handed out, in order; the callee takes it. Cases that
  * are not in it start from nothing. -ENOENT: there is none. */
-int journal_resume(struct journal **ret, const char *folder, const char *key, struct journal_case *cases,
-		   size_t n, int (*each)(void *arg, size_t i, struct capture *c), void *arg,
-		   struct err *err);
+int journal_resume(struct journal **ret, const char *folder, const char *key,
+		   struct journal_case *cases, size_t n,
+		   int (*each)(void *arg, size_t i, struct capture *c), void *arg, struct err *err);
 
-/* Append: case i begins under its run id; an execution of it; its record is stored. -ENOSPC and so on: the journal is
- * then of no more use, and the run goes on without. */
+/* Append: case i begins under its run id; an execution of it; its record is stored. -ENOSPC and so
+ * on: the journal is then of no more use, and the run goes on without. */
 int journal_begin(struct journal *j, size_t i, const char *run_id, struct err *err);
 int journal_add(struct journal *j, size_t i, const struct capture *c, struct err *err);
 int journal_stored(struct journal *j, size_t i, bool interrupted, struct err *err);

@@ -36,11 +36,11 @@ void journal_put_head(struct buf *b, const struct journal_case *cases, size_t n)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < n; i++)
-		(void)json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:s,s:b,s:b}", "app", cases[i].app,
-							    "case", cases[i].name, "fingerprint",
-							    cases[i].fingerprint, "run_id", cases[i].run_id,
-							    "stored", cases[i].stored, "interrupted",
-							    cases[i].interrupted));
+		(void)json_array_append_new(
+			list, json_pack("{s:s,s:s,s:s,s:s,s:b,s:b}", "app", cases[i].app, "case",
+					cases[i].name, "fingerprint", cases[i].fingerprint,
+					"run_id", cases[i].run_id, "stored", cases[i].stored,
+					"interrupted", cases[i].interrupted));
 	put_line(b, json_pack("{s:i,s:o}", "journal", JOURNAL_VERSION, "cases", list));
 }
 
@@ -68,7 +68,8 @@ static int row_bytes(struct buf *b, const struct execution *row)
 	return b->failed ? -ENOMEM : 0;
 }
 
-static int pack(json_t *list, struct buf *bytes, char kind, const char *name, const void *data, size_t n)
+static int pack(json_t *list, struct buf *bytes, char kind, const char *name, const void *data,
+		size_t n)
 {
 	size_t room = ZSTD_compressBound(n);
 	char *packed = malloc(room ? room : 1), letter[2] = { kind, 0 };
@@ -78,8 +79,8 @@ static int pack(json_t *list, struct buf *bytes, char kind, const char *name, co
 	int rc = ZSTD_isError(size) ? -ENOMEM : 0;
 	if (!rc) {
 		buf_put(bytes, packed, size);
-		(void)json_array_append_new(list, json_pack("[s,o,I,I]", letter, text(name), (json_int_t)n,
-							    (json_int_t)size));
+		(void)json_array_append_new(list, json_pack("[s,o,I,I]", letter, text(name),
+							    (json_int_t)n, (json_int_t)size));
 	}
 	free(packed);
 	return rc;
@@ -90,9 +91,9 @@ static json_t *seen_list(const struct capture *c)
 	json_t *list = json_array();
 	for (size_t i = 0; i < c->n_seen; i++) {
 		const struct watched *p = &c->seen[i];
-		(void)json_array_append_new(list, json_pack("[i,o,o,o,o,b]", (int)p->pid, text(p->name),
-							    text(p->cpus), text(p->mems), number(p->threads),
-							    p->leaf));
+		(void)json_array_append_new(
+			list, json_pack("[i,o,o,o,o,b]", (int)p->pid, text(p->name), text(p->cpus),
+					text(p->mems), number(p->threads), p->leaf));
 	}
 	return list;
 }
@@ -246,7 +247,8 @@ static int get_seen(struct capture *c, const json_t *list)
 			.name = get_text(&c->arena, json_array_get(p, 1)),
 			.cpus = get_text(&c->arena, json_array_get(p, 2)),
 			.mems = get_text(&c->arena, json_array_get(p, 3)),
-			.threads = json_is_number(threads) ? json_number_value(threads) : (double)NAN,
+			.threads =
+				json_is_number(threads) ? json_number_value(threads) : (double)NAN,
 			.leaf = json_is_true(json_array_get(p, 5)),
 		};
 	}
@@ -275,7 +277,8 @@ static int get_execution(struct capture *c, struct cursor *at, const json_t *lin
 	c->output_cut = json_is_true(json_object_get(line, "cut"));
 	c->grouped = json_is_true(json_object_get(line, "grouped"));
 	int rc = get_seen(c, json_object_get(line, "seen"));
-	const json_t *notes = json_object_get(line, "notes"), *blobs = json_object_get(line, "blobs");
+	const json_t *notes = json_object_get(line, "notes"),
+		     *blobs = json_object_get(line, "blobs");
 	for (size_t i = 0; !rc && i < json_array_size(notes); i++)
 		if (json_is_string(json_array_get(notes, i)))
 			rc = capture_note(c, json_string_value(json_array_get(notes, i)));
@@ -320,10 +323,12 @@ static int get_head(struct map *m, const json_t *list, struct journal_case *case
 	return 0;
 }
 
-static int get_line(struct cursor *at, const json_t *line, struct map *m, struct journal_case *cases,
-		    size_t n_cases, int (*each)(void *arg, size_t i, struct capture *c), void *arg)
+static int get_line(struct cursor *at, const json_t *line, struct map *m,
+		    struct journal_case *cases, size_t n_cases,
+		    int (*each)(void *arg, size_t i, struct capture *c), void *arg)
 {
-	const json_t *execution = json_object_get(line, "execution"), *stored = json_object_get(line, "stored");
+	const json_t *execution = json_object_get(line, "execution"),
+		     *stored = json_object_get(line, "stored");
 	const json_t *begin = json_object_get(line, "begin");
 	if (json_object_get(line, "journal")) {
 		if (json_integer_value(json_object_get(line, "journal")) != JOURNAL_VERSION)
@@ -376,7 +381,9 @@ int journal_get(const char *bytes, size_t n, struct journal_case *cases, size_t 
 	}
 	free(m.to);
 	if (rc == -EPROTO)
-		return err_set(err, rc, "the journal was written by another version of roimeter; run without --resume");
+		return err_set(err, rc,
+			       "the journal was written by another version of roimeter; run "
+			       "without --resume");
 	return rc == -EBADMSG ? 0 : rc; /* damaged from here on: what came before is good */
 }
 
@@ -389,7 +396,8 @@ size_t journal_count(const char *bytes, size_t n)
 		const json_t *blobs = json_object_get(line, "blobs");
 		count += json_object_get(line, "execution") != NULL;
 		for (size_t i = 0; i < json_array_size(blobs); i++) {
-			json_int_t packed = json_integer_value(json_array_get(json_array_get(blobs, i), 3));
+			json_int_t packed =
+				json_integer_value(json_array_get(json_array_get(blobs, i), 3));
 			if (packed < 0 || (size_t)packed > at.n - at.at)
 				packed = (json_int_t)(at.n - at.at);
 			at.at += (size_t)packed;

@@ -23,10 +23,11 @@
 #include "run/procs.h"
 
 #define SECOND INT64_C(1000000000)
-#define LINGER_NS (SECOND / 10)      /* for helpers that end by themselves after the command */
+#define LINGER_NS (SECOND / 10) /* for helpers that end by themselves after the command */
 #define KILL_EVERY_NS (SECOND / 50)
 #define GIVE_UP_NS (10 * SECOND)     /* after SIGKILL: a process stuck in the kernel */
-#define ORPHAN_GRACE_NS (SECOND / 2) /* when the runner is gone, nobody waits for a long good-bye */
+#define ORPHAN_GRACE_NS (SECOND / 2) /* when the runner is gone, nobody waits for a long good-bye  \
+				      */
 
 enum stage {
 	RUNNING,
@@ -72,7 +73,8 @@ static _Noreturn void fail_start(int report, int what)
 static _Noreturn void become_command(const struct tree_spec *spec, int report)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	(void)setsid(); /* no terminal: Ctrl-C reaches the runner only, which ends the tree in order */
+	(void)setsid(); /* no terminal: Ctrl-C reaches the runner only, which ends the tree in order
+			 */
 	for (int sig = 1; sig < NSIG; sig++)
 		(void)signal(sig, SIG_DFL);
 	sigset_t none;
@@ -142,7 +144,8 @@ static int start_command(struct keeper *k)
 	end->start_real_ns = now_ns(CLOCK_REALTIME);
 	end->start_ns = now_ns(CLOCK_MONOTONIC);
 	k->main = fork_into(k->page->cgroup);
-	if (k->main < 0 && k->page->cgroup[0]) { /* an old kernel, or no permission for this group */
+	if (k->main < 0 &&
+	    k->page->cgroup[0]) { /* an old kernel, or no permission for this group */
 		drop_group(k);
 		k->main = fork();
 	}
@@ -269,7 +272,8 @@ static void read_control(struct keeper *k)
 	if (k->stage == RUNNING)
 		k->page->end.end = END_INTERRUPTED;
 	if (k->stage == RUNNING || k->stage == LINGERING)
-		begin_ending(k, n == 0 && ORPHAN_GRACE_NS < k->grace_ns ? ORPHAN_GRACE_NS : k->grace_ns);
+		begin_ending(k, n == 0 && ORPHAN_GRACE_NS < k->grace_ns ? ORPHAN_GRACE_NS
+									: k->grace_ns);
 }
 
 /* One wait: for a child, for the runner, or for the deadline. */

@@ -8,7 +8,7 @@
 /* What keeper and runner share: memory that both have mapped. */
 struct keeper_page {
 	struct tree_end end;
-	volatile bool done; /* end is complete */
+	volatile bool done;             /* end is complete */
 	char cgroup[CGROUP_PATH_BYTES]; /* of this execution; empty: none */
 };
 

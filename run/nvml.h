@@ -4,8 +4,8 @@
 
 struct nvml_info {
 	unsigned count;
-	char name[96], driver[80]; /* of the first device */
-	int cuda;                  /* 13020 for 13.2; 0 unknown */
+	char name[96], driver[80];       /* of the first device */
+	int cuda;                        /* 13020 for 13.2; 0 unknown */
 	unsigned long long memory_bytes; /* of the first device; 0 unknown */
 };
 

@@ -35,7 +35,8 @@ static char *read_text(const struct probe *p, const char *path)
 	struct buf b = { .max = TEXT_MAX };
 	char full[PATH_MAX];
 	(void)snprintf(full, sizeof full, "%s%s", p->root, path);
-	char *text = file_read(&b, full, NULL) == 0 && b.data ? arena_strndup(p->a, b.data, b.len) : NULL;
+	char *text = file_read(&b, full, NULL) == 0 && b.data ? arena_strndup(p->a, b.data, b.len)
+							      : NULL;
 	buf_done(&b);
 	return text;
 }
@@ -61,7 +62,8 @@ static double read_number(const struct probe *p, const char *path)
 static const char *value_of(const struct probe *p, const char *text, const char *key)
 {
 	size_t n = strlen(key);
-	for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+	for (const char *line = text; line;
+	     line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
 		if (strncmp(line, key, n) != 0)
 			continue;
 		const char *at = line + n + strspn(line + n, " \t");
@@ -108,8 +110,9 @@ static const char *slug(struct arena *a, const char *text)
 
 static bool is_noise(const char *word, size_t n)
 {
-	static const char *const noise[] = { "(R)", "(TM)", "(tm)", "CPU", "Processor", "processor", "with", "Radeon",
-					     "Graphics", "Gen", "Technologies,", "Inc." };
+	static const char *const noise[] = { "(R)",       "(TM)",      "(tm)",          "CPU",
+					     "Processor", "processor", "with",          "Radeon",
+					     "Graphics",  "Gen",       "Technologies,", "Inc." };
 	for (size_t i = 0; i < sizeof noise / sizeof *noise; i++)
 		if (strlen(noise[i]) == n && strncmp(word, noise[i], n) == 0)
 			return true;
@@ -147,7 +150,8 @@ const char *platform_cpu_product(struct arena *a, const char *model)
 
 const char *platform_gpu_product(struct arena *a, const char *name)
 {
-	static const char *const vendors[] = { "NVIDIA ", "AMD ", "Advanced Micro Devices, Inc. ", "Graphics Device " };
+	static const char *const vendors[] = { "NVIDIA ", "AMD ", "Advanced Micro Devices, Inc. ",
+					       "Graphics Device " };
 	for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++)
 		if (strncmp(name, vendors[i], strlen(vendors[i])) == 0)
 			name += strlen(vendors[i]);
@@ -160,10 +164,14 @@ int platform_check_id(const char *id, struct err *err)
 	const char *dash = strchr(id, '-'), *dot = strchr(id, '.');
 	bool good = n > 0 && n <= ID_MAX && dash && dash != id && dot && dot > dash + 1 && dot[1];
 	for (const char *p = id; good && *p; p++)
-		good = islower((unsigned char)*p) || isdigit((unsigned char)*p) || strchr("-._", *p);
+		good = islower((unsigned char)*p) || isdigit((unsigned char)*p) ||
+		       strchr("-._", *p);
 	if (!good)
-		return err_set(err, -EINVAL, "platform \"%s\": expected <vendor>-<product>.<runtime><version> in "
-			       "lower case, as in nvidia-b200.cuda13.2 or cpu-amd-epyc-7763.linux6.1", id);
+		return err_set(
+			err, -EINVAL,
+			"platform \"%s\": expected <vendor>-<product>.<runtime><version> in "
+			"lower case, as in nvidia-b200.cuda13.2 or cpu-amd-epyc-7763.linux6.1",
+			id);
 	return 0;
 }
 
@@ -176,17 +184,19 @@ static const char *arm_model(const struct probe *p, const char *cpuinfo)
 		long maker, part;
 		const char *name;
 	} parts[] = {
-		{ 0x41, 0xd0c, "Arm Neoverse-N1" }, { 0x41, 0xd49, "Arm Neoverse-N2" },
-		{ 0x41, 0xd40, "Arm Neoverse-V1" }, { 0x41, 0xd4f, "Arm Neoverse-V2" },
-		{ 0x41, 0xd08, "Arm Cortex-A72" },  { 0x41, 0xd0b, "Arm Cortex-A76" },
-		{ 0x46, 0x001, "Fujitsu A64FX" },   { 0x48, 0xd01, "HiSilicon Kunpeng-920" },
+		{ 0x41, 0xd0c, "Arm Neoverse-N1" },  { 0x41, 0xd49, "Arm Neoverse-N2" },
+		{ 0x41, 0xd40, "Arm Neoverse-V1" },  { 0x41, 0xd4f, "Arm Neoverse-V2" },
+		{ 0x41, 0xd08, "Arm Cortex-A72" },   { 0x41, 0xd0b, "Arm Cortex-A76" },
+		{ 0x46, 0x001, "Fujitsu A64FX" },    { 0x48, 0xd01, "HiSilicon Kunpeng-920" },
 		{ 0x43, 0x0af, "Cavium ThunderX2" }, { 0xc0, 0xac3, "Ampere Altra" },
 	};
-	const char *maker = value_of(p, cpuinfo, "CPU implementer"), *part = value_of(p, cpuinfo, "CPU part");
+	const char *maker = value_of(p, cpuinfo, "CPU implementer"),
+		   *part = value_of(p, cpuinfo, "CPU part");
 	if (!maker || !part)
 		return NULL;
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		if (strtol(maker, NULL, 16) == parts[i].maker && strtol(part, NULL, 16) == parts[i].part)
+		if (strtol(maker, NULL, 16) == parts[i].maker &&
+		    strtol(part, NULL, 16) == parts[i].part)
 			return parts[i].name;
 	return arena_printf(p->a, "Arm %s-%s", maker, part);
 }
@@ -204,7 +214,8 @@ static void read_cpu(struct probe *p)
 		i->cpu_model = arm_model(p, text);
 	const char *flags = value_of(p, text, "flags");
 	if (flags)
-		i->tsc_invariant = has_word(flags, "constant_tsc") == YES && has_word(flags, "nonstop_tsc") == YES;
+		i->tsc_invariant = has_word(flags, "constant_tsc") == YES &&
+				   has_word(flags, "nonstop_tsc") == YES;
 	if (has_word(flags, "hypervisor") == YES)
 		i->hypervisor = "yes";
 	else if (flags)
@@ -218,11 +229,15 @@ static void read_hypervisor(struct probe *p)
 	static const struct {
 		const char *text, *name;
 	} known_ones[] = {
-		{ "KVM", "kvm" }, { "QEMU", "kvm" }, { "VMware", "vmware" }, { "VirtualBox", "virtualbox" },
-		{ "Microsoft", "hyper-v" }, { "Xen", "xen" }, { "Amazon EC2", "kvm" }, { "Google", "kvm" },
+		{ "KVM", "kvm" },           { "QEMU", "kvm" },
+		{ "VMware", "vmware" },     { "VirtualBox", "virtualbox" },
+		{ "Microsoft", "hyper-v" }, { "Xen", "xen" },
+		{ "Amazon EC2", "kvm" },    { "Google", "kvm" },
 	};
-	const char *type = read_line(p, "/sys/hypervisor/type"), *vendor = read_line(p, "/sys/class/dmi/id/sys_vendor");
-	const char *clock = read_line(p, "/sys/devices/system/clocksource/clocksource0/available_clocksource");
+	const char *type = read_line(p, "/sys/hypervisor/type"),
+		   *vendor = read_line(p, "/sys/class/dmi/id/sys_vendor");
+	const char *clock =
+		read_line(p, "/sys/devices/system/clocksource/clocksource0/available_clocksource");
 	if (i->hypervisor && strcmp(i->hypervisor, "none") == 0)
 		return;
 	if (type)
@@ -231,7 +246,8 @@ static void read_hypervisor(struct probe *p)
 		i->hypervisor = "kvm";
 	else if (clock && strstr(clock, "hyperv"))
 		i->hypervisor = "hyper-v";
-	for (size_t k = 0; i->hypervisor && vendor && k < sizeof known_ones / sizeof *known_ones; k++)
+	for (size_t k = 0; i->hypervisor && vendor && k < sizeof known_ones / sizeof *known_ones;
+	     k++)
 		if (strcmp(i->hypervisor, "yes") == 0 && strstr(vendor, known_ones[k].text))
 			i->hypervisor = known_ones[k].name;
 }
@@ -239,12 +255,14 @@ static void read_hypervisor(struct probe *p)
 static void read_system(struct probe *p)
 {
 	struct platform_info *i = &p->p->info;
-	const char *meminfo = read_text(p, "/proc/meminfo"), *release = read_text(p, "/etc/os-release");
+	const char *meminfo = read_text(p, "/proc/meminfo"),
+		   *release = read_text(p, "/etc/os-release");
 	const char *total = meminfo ? value_of(p, meminfo, "MemTotal") : NULL;
 	const char *host = read_line(p, "/proc/sys/kernel/hostname");
 	i->kernel = read_line(p, "/proc/sys/kernel/osrelease");
 	i->os = release ? value_of(p, release, "PRETTY_NAME") : NULL;
-	i->clocksource = read_line(p, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	i->clocksource =
+		read_line(p, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
 	if (host)
 		i->host = arena_strndup(p->a, host, strcspn(host, "."));
 	if (total)
@@ -296,7 +314,8 @@ static void read_topology(struct probe *p)
 
 /* ---- accelerators ---- */
 
-static int name_it(struct probe *p, const char *vendor, const char *product, const char *runtime, const char *why)
+static int name_it(struct probe *p, const char *vendor, const char *product, const char *runtime,
+		   const char *why)
 {
 	struct platform *r = p->p;
 	if (!product || !runtime)
@@ -316,16 +335,19 @@ static int nvidia_by_nvml(struct probe *p, const char *library)
 	struct nvml_info n;
 	if (!library || nvml_ask(library, &n))
 		return 1;
-	const char *runtime = n.cuda ? arena_printf(p->a, "cuda%d.%d", n.cuda / 1000, n.cuda % 1000 / 10)
-				     : arena_printf(p->a, "driver%d", atoi(n.driver));
+	const char *runtime =
+		n.cuda ? arena_printf(p->a, "cuda%d.%d", n.cuda / 1000, n.cuda % 1000 / 10)
+		       : arena_printf(p->a, "driver%d", atoi(n.driver));
 	i->device_count = n.count;
 	if (n.memory_bytes)
 		i->device_memory_bytes = (double)n.memory_bytes;
 	if (n.driver[0])
 		i->driver = arena_strdup(p->a, n.driver);
-	return name_it(p, "nvidia", platform_gpu_product(p->a, n.name), runtime,
-		       arena_printf(p->a, "NVML names device 0 of %u \"%s\" and tells the driver's version", n.count,
-				    n.name));
+	return name_it(
+		p, "nvidia", platform_gpu_product(p->a, n.name), runtime,
+		arena_printf(p->a,
+			     "NVML names device 0 of %u \"%s\" and tells the driver's version",
+			     n.count, n.name));
 }
 
 /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  ..." */
@@ -354,7 +376,8 @@ static int nvidia_by_files(struct probe *p)
 	for (struct dirent *e; (e = readdir(dir));) {
 		if (e->d_name[0] == '.')
 			continue;
-		(void)snprintf(path, sizeof path, "/proc/driver/nvidia/gpus/%.200s/information", e->d_name);
+		(void)snprintf(path, sizeof path, "/proc/driver/nvidia/gpus/%.200s/information",
+			       e->d_name);
 		const char *text = read_text(p, path);
 		devices++;
 		if (text && !model)
@@ -367,7 +390,9 @@ static int nvidia_by_files(struct probe *p)
 	i->device_count = devices;
 	return name_it(p, "nvidia", platform_gpu_product(p->a, model),
 		       i->driver ? arena_printf(p->a, "driver%d", atoi(i->driver)) : "cuda0",
-		       arena_printf(p->a, "the NVIDIA driver lists a \"%s\"; NVML (%s) is not there to tell the CUDA version",
+		       arena_printf(p->a,
+				    "the NVIDIA driver lists a \"%s\"; NVML (%s) is not there to "
+				    "tell the CUDA version",
 				    model, PLATFORM_NVML));
 }
 
@@ -379,7 +404,8 @@ static const char *amd_name(const struct probe *p)
 		const char *vendor = read_line(p, path);
 		if (!vendor || strcmp(vendor, "0x1002") != 0)
 			continue;
-		(void)snprintf(path, sizeof path, "/sys/class/drm/card%d/device/product_name", card);
+		(void)snprintf(path, sizeof path, "/sys/class/drm/card%d/device/product_name",
+			       card);
 		const char *name = read_line(p, path);
 		if (name)
 			return name;
@@ -394,11 +420,13 @@ static int amd_by_files(struct probe *p)
 	double devices = 0, target = NAN;
 	for (int node = 0; node < 256; node++) {
 		char path[128];
-		(void)snprintf(path, sizeof path, "/sys/class/kfd/kfd/topology/nodes/%d/properties", node);
+		(void)snprintf(path, sizeof path, "/sys/class/kfd/kfd/topology/nodes/%d/properties",
+			       node);
 		char *text = read_text(p, path);
 		if (!text)
 			break;
-		const char *simds = strstr(text, "simd_count "), *gfx = strstr(text, "gfx_target_version ");
+		const char *simds = strstr(text, "simd_count "),
+			   *gfx = strstr(text, "gfx_target_version ");
 		if (!simds || strtol(simds + 11, NULL, 10) <= 0)
 			continue;
 		devices++;
@@ -409,17 +437,18 @@ static int amd_by_files(struct probe *p)
 		return 1;
 	const char *name = amd_name(p), *rocm = read_line(p, "/opt/rocm/.info/version");
 	if (!name && known(target))
-		name = arena_printf(p->a, "gfx%.0f%.0f%x", floor(target / 10000), fmod(floor(target / 100), 100),
-				    (unsigned)fmod(target, 100));
+		name = arena_printf(p->a, "gfx%.0f%.0f%x", floor(target / 10000),
+				    fmod(floor(target / 100), 100), (unsigned)fmod(target, 100));
 	i->driver = read_line(p, "/sys/module/amdgpu/version");
 	i->device_count = devices;
 	int major = 0, minor = 0;
 	bool versioned = rocm && sscanf(rocm, "%d.%d", &major, &minor) == 2;
 	return name_it(p, "amd", platform_gpu_product(p->a, name ? name : "gpu"),
 		       versioned ? arena_printf(p->a, "rocm%d.%d", major, minor) : "rocm0",
-		       arena_printf(p->a, "the kernel's compute topology has %.0f GPU%s; %s", devices,
-				    devices == 1 ? "" : "s",
-				    versioned ? "ROCm is installed" : "no ROCm was found to tell its version"));
+		       arena_printf(p->a, "the kernel's compute topology has %.0f GPU%s; %s",
+				    devices, devices == 1 ? "" : "s",
+				    versioned ? "ROCm is installed"
+					      : "no ROCm was found to tell its version"));
 }
 
 static int name_by_cpu(struct probe *p)
@@ -428,11 +457,14 @@ static int name_by_cpu(struct probe *p)
 	const char *product = i->cpu_model ? platform_cpu_product(p->a, i->cpu_model) : NULL;
 	int major = 0, minor = 0;
 	bool versioned = i->kernel && sscanf(i->kernel, "%d.%d", &major, &minor) == 2;
-	return name_it(p, "cpu", product ? product : "unknown",
-		       versioned ? arena_printf(p->a, "linux%d.%d", major, minor) : "linux0",
-		       arena_printf(p->a, "no accelerator was found, so it is the CPU, \"%s\", and the kernel, %s",
-				    i->cpu_model ? i->cpu_model : "of unknown model",
-				    i->kernel ? i->kernel : "of unknown release"));
+	return name_it(
+		p, "cpu", product ? product : "unknown",
+		versioned ? arena_printf(p->a, "linux%d.%d", major, minor) : "linux0",
+		arena_printf(
+			p->a,
+			"no accelerator was found, so it is the CPU, \"%s\", and the kernel, %s",
+			i->cpu_model ? i->cpu_model : "of unknown model",
+			i->kernel ? i->kernel : "of unknown release"));
 }
 
 int platform_probe(struct platform *ret, struct arena *a, const struct platform_options *o,

@@ -39,11 +39,13 @@ static int make_in(struct scratch *s, const char *base, struct err *err)
 	prefix(start);
 	int n = snprintf(s->path, sizeof s->path, "%s/%s%ld-XXXXXX", base, start, (long)getpid());
 	if (n < 0 || (size_t)n >= sizeof s->path - 64) /* room for what goes below */
-		return err_set(err, -ENAMETOOLONG, "the path of the scratch folder is too long: %s", base);
+		return err_set(err, -ENAMETOOLONG, "the path of the scratch folder is too long: %s",
+			       base);
 	if (!mkdtemp(s->path)) {
 		int rc = -errno;
 		s->path[0] = 0;
-		return err_set(err, rc, "make a scratch folder in %s: %s; choose another with [run] scratch",
+		return err_set(err, rc,
+			       "make a scratch folder in %s: %s; choose another with [run] scratch",
 			       base, strerror(-rc));
 	}
 	return take_lock(s, err);
@@ -51,7 +53,8 @@ static int make_in(struct scratch *s, const char *base, struct err *err)
 
 int scratch_open(struct scratch *s, const char *base, struct err *err)
 {
-	const char *const places[] = { "/dev/shm", getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp" };
+	const char *const places[] = { "/dev/shm", getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"),
+				       "/tmp" };
 	int rc = -ENOENT;
 	*s = (struct scratch){ .lock = -1 };
 	if (base) {

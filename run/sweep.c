@@ -47,9 +47,11 @@ static double first_known(double a, double b, double c)
 static int check_counts(const struct case_run *c, struct err *err)
 {
 	if (!(c->cleans >= 1) || c->warmups + c->cleans > EXECUTIONS_MAX)
-		return err_set(err, -EINVAL, "%s/%s: %.15g warm-up and %.15g clean executions; at least one clean one is "
-			       "needed, and %d together are the most", c->c->app, c->c->name, c->warmups, c->cleans,
-			       EXECUTIONS_MAX);
+		return err_set(err, -EINVAL,
+			       "%s/%s: %.15g warm-up and %.15g clean executions; at least one "
+			       "clean one is "
+			       "needed, and %d together are the most",
+			       c->c->app, c->c->name, c->warmups, c->cleans, EXECUTIONS_MAX);
 	return 0;
 }
 
@@ -57,8 +59,11 @@ static int load_timer(struct sweep *s, struct case_run *c, struct err *err)
 {
 	const char *region = c->c->region ? c->c->region : "markers";
 	if (strncmp(region, "range:", 6) == 0)
-		return err_set(err, -EINVAL, "%s/%s: region: %s needs a collector, and only \"none\" is there; use markers "
-			       "or a timer", c->c->app, c->c->name, region);
+		return err_set(err, -EINVAL,
+			       "%s/%s: region: %s needs a collector, and only \"none\" is there; "
+			       "use markers "
+			       "or a timer",
+			       c->c->app, c->c->name, region);
 	if (strncmp(region, "timer:", 6) != 0)
 		return 0;
 	int rc = timer_def_load(&c->timer, region + 6, s->o.timer_path, err);
@@ -72,8 +77,8 @@ static int load_timer(struct sweep *s, struct case_run *c, struct err *err)
 static int find_refused(struct sweep *s, struct case_run *c, struct err *err)
 {
 	char **envp = NULL;
-	int rc = env_build(&s->arena, s->o.commands.envp, &c->command.allow, c->command.set, c->command.n_set, NULL,
-			   0, &envp, &c->refused);
+	int rc = env_build(&s->arena, s->o.commands.envp, &c->command.allow, c->command.set,
+			   c->command.n_set, NULL, 0, &envp, &c->refused);
 	return rc ? err_set(err, rc, "out of memory") : 0;
 }
 
@@ -85,8 +90,14 @@ static int take_fingerprint(struct sweep *s, struct case_run *c)
 	if (!h)
 		return -ENOMEM;
 	const char *const parts[] = {
-		ROIMETER_VERSION_TEXT, c->c->app, c->c->name, c->c->region ? c->c->region : "", s->o.platform->id,
-		c->command.cwd ? c->command.cwd : "", c->command.exe_hash ? c->command.exe_hash : "", c->command.input_hash,
+		ROIMETER_VERSION_TEXT,
+		c->c->app,
+		c->c->name,
+		c->c->region ? c->c->region : "",
+		s->o.platform->id,
+		c->command.cwd ? c->command.cwd : "",
+		c->command.exe_hash ? c->command.exe_hash : "",
+		c->command.input_hash,
 		s->o.suite->hash ? s->o.suite->hash : "",
 	};
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -101,7 +112,8 @@ static int take_fingerprint(struct sweep *s, struct case_run *c)
 	return c->fingerprint ? 0 : -ENOMEM;
 }
 
-static int plan_case(struct sweep *s, struct case_run *c, const struct suite_case *suite_case, struct err *err)
+static int plan_case(struct sweep *s, struct case_run *c, const struct suite_case *suite_case,
+		     struct err *err)
 {
 	const struct sweep_options *o = &s->o;
 	c->c = suite_case;
@@ -145,9 +157,10 @@ static int make_journal_cases(struct sweep *s)
 	if (!s->journal_cases)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n; i++)
-		s->journal_cases[i] = (struct journal_case){ .app = s->cases[i].c->app,
-							     .name = s->cases[i].c->name,
-							     .fingerprint = s->cases[i].fingerprint };
+		s->journal_cases[i] =
+			(struct journal_case){ .app = s->cases[i].c->app,
+					       .name = s->cases[i].c->name,
+					       .fingerprint = s->cases[i].fingerprint };
 	return 0;
 }
 
@@ -288,7 +301,8 @@ static void make_run_id(char ret[40])
 static void journal_failed(struct sweep *s, const struct err *err)
 {
 	char text[ERR_TEXT_BYTES + 64];
-	(void)snprintf(text, sizeof text, "%s; if this run is killed, it can't be taken up", err->text);
+	(void)snprintf(text, sizeof text, "%s; if this run is killed, it can't be taken up",
+		       err->text);
 	warn(s, text);
 	journal_close(s->journal, false);
 	s->journal = NULL;
@@ -343,10 +357,12 @@ static double guess_eta(const struct sweep *s)
 	return made > 0 ? left_s + left_unknown * spent / made : (double)NAN;
 }
 
-static int make_one(struct sweep *s, struct runner *r, struct case_run *c, const char *name, struct err *err)
+static int make_one(struct sweep *s, struct runner *r, struct case_run *c, const char *name,
+		    struct err *err)
 {
 	begin_case(s, c);
-	struct sweep_step step = { c->c->app, c->c->name, name, count_done(s), count_total(s), guess_eta(s) };
+	struct sweep_step step = { c->c->app,     c->c->name,     name,
+				   count_done(s), count_total(s), guess_eta(s) };
 	if (s->o.events.step)
 		s->o.events.step(s->o.events.arg, &step);
 	struct execution_spec spec = {
@@ -472,8 +488,8 @@ static int take_earlier(void *arg, size_t i, struct capture *capture)
 
 static int resume(struct sweep *s, struct err *err)
 {
-	int rc = journal_resume(&s->journal, s->o.journal_folder, s->key, s->journal_cases, s->n, take_earlier, s,
-				err);
+	int rc = journal_resume(&s->journal, s->o.journal_folder, s->key, s->journal_cases, s->n,
+				take_earlier, s, err);
 	if (rc == -ENOENT) {
 		warn(s, "there is no interrupted run of these cases; starting anew");
 		return rc;
@@ -481,7 +497,8 @@ static int resume(struct sweep *s, struct err *err)
 	for (size_t i = 0; !rc && i < s->n; i++) {
 		struct journal_case *j = &s->journal_cases[i];
 		struct case_run *c = &s->cases[i];
-		/* What is stored as interrupted stays so; its good executions go into a new record. */
+		/* What is stored as interrupted stays so; its good executions go into a new record.
+		 */
 		if (j->stored && j->interrupted)
 			j->run_id[0] = 0;
 		c->stored = j->stored && !j->interrupted;
@@ -504,20 +521,25 @@ static int open_journal(struct sweep *s, struct err *err)
 		rc = resume(s, err);
 	if (rc == 0 || rc == -ENOMEM || rc == -EPROTO || (s->o.resume && rc == -EBUSY))
 		return rc;
-	rc = journal_create(&s->journal, s->o.journal_folder, s->key, s->journal_cases, s->n, &discarded, &why);
+	rc = journal_create(&s->journal, s->o.journal_folder, s->key, s->journal_cases, s->n,
+			    &discarded, &why);
 	if (rc) {
 		char text[ERR_TEXT_BYTES + 64];
-		(void)snprintf(text, sizeof text, "%s; if this run is killed, it can't be taken up", why.text);
+		(void)snprintf(text, sizeof text, "%s; if this run is killed, it can't be taken up",
+			       why.text);
 		warn(s, text);
 	} else if (discarded) {
-		warn(s, "an interrupted run of these cases was there and is given up; --resume would have gone on with it");
+		warn(s, "an interrupted run of these cases was there and is given up; --resume "
+			"would have gone on with it");
 	}
 	return 0;
 }
 
 int sweep_run(struct sweep *s, struct runner *r, struct err *err)
 {
-	s->fill = (struct fill){ .o = &s->o, .governor = watch_governor("/sys", &s->arena), .git_dirty = UNKNOWN };
+	s->fill = (struct fill){ .o = &s->o,
+				 .governor = watch_governor("/sys", &s->arena),
+				 .git_dirty = UNKNOWN };
 	if (s->o.suite->dir)
 		git_ask(&s->arena, s->o.suite->dir, &s->fill.git_commit, &s->fill.git_dirty);
 	int rc = open_journal(s, err);
@@ -529,7 +551,8 @@ int sweep_run(struct sweep *s, struct runner *r, struct err *err)
 		rc = s->o.interleaved ? run_interleaved(s, r, err) : run_case_after_case(s, r, err);
 	if (rc == -EINTR) {
 		int stored = finish_interrupted(s, err);
-		return stored ? stored : err_set(err, -EINTR, "interrupted; --resume goes on from here");
+		return stored ? stored
+			      : err_set(err, -EINTR, "interrupted; --resume goes on from here");
 	}
 	if (!rc) {
 		journal_close(s->journal, true);

@@ -34,10 +34,10 @@ struct sweep_options {
 	const bool *chosen; /* one for each case of the suite */
 	struct command_options commands;
 	const struct platform *platform;
-	double warmup, clean, timeout_s;                 /* that the caller insists on; NAN: the case's */
+	double warmup, clean, timeout_s; /* that the caller insists on; NAN: the case's */
 	double default_warmup, default_clean, default_timeout_s; /* where the case says nothing */
 	bool interleaved, resume;
-	const char *timer_path;    /* folders of timer definitions, colon-separated */
+	const char *timer_path;     /* folders of timer definitions, colon-separated */
 	const char *journal_folder; /* NULL: no journal, so a killed run can't be taken up */
 	const char *store;          /* name of the store: part of the journal's identity */
 	const char *profile_reason; /* why nothing is profiled */

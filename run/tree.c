@@ -65,7 +65,8 @@ int tree_start(struct tree **ret, const struct tree_spec *spec, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	t->pidfd = t->control = -1;
 	int rc = 0;
-	void *page = mmap(NULL, sizeof *t->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *page = mmap(NULL, sizeof *t->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			  -1, 0);
 	if (page == MAP_FAILED) {
 		rc = err_set(err, -errno, "start %s: %s", spec->path, strerror(errno));
 		goto fail;
@@ -82,7 +83,8 @@ int tree_start(struct tree **ret, const struct tree_spec *spec, struct err *err)
 	}
 	t->pidfd = (int)syscall(SYS_pidfd_open, t->keeper, 0);
 	if (t->pidfd < 0) {
-		rc = err_set(err, -errno, "watch a process (pidfd_open, Linux 5.3): %s", strerror(errno));
+		rc = err_set(err, -errno, "watch a process (pidfd_open, Linux 5.3): %s",
+			     strerror(errno));
 		(void)close(t->control);
 		t->control = -1;
 		(void)waitpid(t->keeper, NULL, 0);

@@ -17,7 +17,7 @@
 #include "lib/err.h"
 
 struct tree_spec {
-	const char *path;  /* of the program, absolute; not searched for */
+	const char *path; /* of the program, absolute; not searched for */
 	char *const *argv;
 	char *const *envp;
 	const char *cwd;    /* NULL: the caller's */
@@ -34,10 +34,10 @@ struct tree_end {
 	const char *start_what; /* "start", "enter folder", "create output" */
 	int status;             /* of the command, as wait has it */
 	int64_t start_real_ns, end_real_ns, start_ns, end_ns; /* CLOCK_REALTIME, CLOCK_MONOTONIC */
-	bool grouped;           /* in a control group of its own */
-	uint32_t outlived;      /* processes that were still there after the command */
-	uint32_t immortal;      /* that even SIGKILL did not end in time */
-	bool keeper_lost;       /* the keeper was killed: times are the runner's, resources unknown */
+	bool grouped;                                         /* in a control group of its own */
+	uint32_t outlived; /* processes that were still there after the command */
+	uint32_t immortal; /* that even SIGKILL did not end in time */
+	bool keeper_lost;  /* the keeper was killed: times are the runner's, resources unknown */
 	/* Of the whole tree; NAN when unknown. */
 	double user_s, system_s, voluntary, involuntary, minor, major, max_rss_bytes;
 	double keeper_cpu_s, keeper_wakeups;

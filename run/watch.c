@@ -17,11 +17,11 @@
 #include "run/cgroup.h"
 
 #define SEEN_MAX 4096
-#define RATE_NS INT64_C(250000000) /* not more often */
+#define RATE_NS INT64_C(250000000)  /* not more often */
 #define SLOW_NS INT64_C(1000000000) /* once it is clear what runs where */
-#define QUIET 100                  /* a sample may take 1/QUIET of the time to the next */
-#define FREQUENCY_CPUS 8           /* reading a frequency may wake that CPU: only a few */
-#define STATES_MAX 512             /* threads whose state is looked at in one sample */
+#define QUIET 100                   /* a sample may take 1/QUIET of the time to the next */
+#define FREQUENCY_CPUS 8            /* reading a frequency may wake that CPU: only a few */
+#define STATES_MAX 512              /* threads whose state is looked at in one sample */
 
 /* A small file, cut at the buffer's end; "" if it can't be read. */
 static const char *read_text(const char *path, char *text, size_t bytes)
@@ -40,7 +40,8 @@ static const char *read_text(const char *path, char *text, size_t bytes)
 static bool value_of(const char *text, const char *key, char *ret, size_t bytes)
 {
 	size_t n = strlen(key);
-	for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+	for (const char *line = text; line;
+	     line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
 		if (strncmp(line, key, n) != 0 || line[n] != ':')
 			continue;
 		const char *at = line + n + 1 + strspn(line + n + 1, " \t");
@@ -96,8 +97,8 @@ static struct watch_cpu read_cpu(const char *proc)
 	char path[512], text[512];
 	double v[8] = { 0 };
 	(void)snprintf(path, sizeof path, "%s/stat", proc);
-	if (sscanf(read_text(path, text, sizeof text), "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &v[0], &v[1],
-		   &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]) != 8)
+	if (sscanf(read_text(path, text, sizeof text), "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &v[0],
+		   &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]) != 8)
 		return none;
 	double tick = (double)sysconf(_SC_CLK_TCK), total = 0;
 	for (int i = 0; i < 8; i++)
@@ -119,8 +120,8 @@ static void read_frequencies(struct watch *w)
 {
 	for (int cpu = 0, found = 0; cpu < FREQUENCY_CPUS * 8 && found < FREQUENCY_CPUS; cpu++) {
 		char path[512], text[64];
-		(void)snprintf(path, sizeof path, "%s/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", w->sys,
-			       cpu);
+		(void)snprintf(path, sizeof path,
+			       "%s/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", w->sys, cpu);
 		double khz = strtod(read_text(path, text, sizeof text), NULL);
 		if (khz <= 0) {
 			if (cpu == 0)
@@ -136,8 +137,9 @@ static void read_frequencies(struct watch *w)
 /* Package sensors by name: a disk's or a battery's heat says nothing of the CPU. */
 static bool is_cpu_sensor(const char *name)
 {
-	static const char *const names[] = { "x86_pkg_temp", "cpu-thermal", "cpu_thermal", "coretemp", "k10temp",
-					     "zenpower", "soc-thermal" };
+	static const char *const names[] = { "x86_pkg_temp", "cpu-thermal", "cpu_thermal",
+					     "coretemp",     "k10temp",     "zenpower",
+					     "soc-thermal" };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strncmp(name, names[i], strlen(names[i])) == 0)
 			return true;
@@ -154,10 +156,12 @@ static void read_sensors(struct watch *w, const char *folder, const char *name, 
 	for (struct dirent *e; (e = readdir(dir));) {
 		if (e->d_name[0] == '.')
 			continue;
-		(void)snprintf(path, sizeof path, "%s/%s/%.200s/%s", w->sys, folder, e->d_name, name);
+		(void)snprintf(path, sizeof path, "%s/%s/%.200s/%s", w->sys, folder, e->d_name,
+			       name);
 		if (!is_cpu_sensor(read_text(path, text, sizeof text)))
 			continue;
-		(void)snprintf(path, sizeof path, "%s/%s/%.200s/%s", w->sys, folder, e->d_name, value);
+		(void)snprintf(path, sizeof path, "%s/%s/%.200s/%s", w->sys, folder, e->d_name,
+			       value);
 		double milli = strtod(read_text(path, text, sizeof text), NULL);
 		if (milli > 0)
 			w->temperature_c = fmax(w->temperature_c, milli / 1000);
@@ -174,7 +178,8 @@ static void read_temperature(struct watch *w)
 const char *watch_governor(const char *sys, struct arena *a)
 {
 	char path[512], text[64];
-	(void)snprintf(path, sizeof path, "%s/devices/system/cpu/cpu0/cpufreq/scaling_governor", sys);
+	(void)snprintf(path, sizeof path, "%s/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+		       sys);
 	(void)read_text(path, text, sizeof text);
 	text[strcspn(text, "\n")] = 0;
 	return text[0] ? arena_strdup(a, text) : NULL;
@@ -184,8 +189,8 @@ static void read_own(double *ret_cpu_s, double *ret_wakeups)
 {
 	struct rusage u;
 	(void)getrusage(RUSAGE_SELF, &u);
-	*ret_cpu_s = (double)u.ru_utime.tv_sec + (double)u.ru_utime.tv_usec / 1e6 + (double)u.ru_stime.tv_sec +
-		     (double)u.ru_stime.tv_usec / 1e6;
+	*ret_cpu_s = (double)u.ru_utime.tv_sec + (double)u.ru_utime.tv_usec / 1e6 +
+		     (double)u.ru_stime.tv_sec + (double)u.ru_stime.tv_usec / 1e6;
 	*ret_wakeups = (double)u.ru_nvcsw;
 }
 
@@ -217,7 +222,8 @@ static struct watched *watched_of(struct watch *w, pid_t pid, const char *name)
 		}
 	if (w->n_seen >= SEEN_MAX)
 		return NULL;
-	struct watched *seen = arena_grow(w->arena, w->seen, &w->seen_cap, w->n_seen + 1, sizeof *seen);
+	struct watched *seen =
+		arena_grow(w->arena, w->seen, &w->seen_cap, w->n_seen + 1, sizeof *seen);
 	char *copy = arena_strdup(w->arena, name);
 	if (!seen || !copy)
 		return NULL;
@@ -266,7 +272,8 @@ static double running_of(struct watch *w, pid_t pid, int *budget)
 		if (e->d_name[0] == '.')
 			continue;
 		(*budget)--;
-		(void)snprintf(path, sizeof path, "%s/%ld/task/%.20s/stat", w->proc, (long)pid, e->d_name);
+		(void)snprintf(path, sizeof path, "%s/%ld/task/%.20s/stat", w->proc, (long)pid,
+			       e->d_name);
 		const char *state = strrchr(read_text(path, text, sizeof text), ')');
 		n += state && state[1] == ' ' && state[2] == 'R';
 	}
@@ -333,7 +340,8 @@ int64_t watch_sample(struct watch *w, pid_t root, const char *group)
 static double others(const struct watch *w, const struct watch_cpu *now, const struct tree_end *end,
 		     double runner_cpu_s)
 {
-	double mine = end->user_s + end->system_s + runner_cpu_s + (known(end->keeper_cpu_s) ? end->keeper_cpu_s : 0);
+	double mine = end->user_s + end->system_s + runner_cpu_s +
+		      (known(end->keeper_cpu_s) ? end->keeper_cpu_s : 0);
 	double rest = now->busy - w->at_start.busy - mine;
 	if (!known(rest))
 		return NAN;

@@ -1,5 +1,5 @@
-/* Configuration from anybody: no crash, and what is accepted prints as something that parses back to
- * the same. */
+/* Configuration from anybody: no crash, and what is accepted prints as something that parses back
+ * to the same. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,16 +22,25 @@ struct settings {
 };
 
 static const struct conf_key keys[] = {
-	{ "run", "scratch", CONF_TEXT, offsetof(struct settings, text), NULL, 0, 0, NULL, "a text" },
-	{ "run", "order", CONF_CHOICE, offsetof(struct settings, choice), "red", 0, 0, "red|sequential", "a choice" },
-	{ "run", "timeout", CONF_NUMBER, offsetof(struct settings, number), "0.5", -1e6, 1e6, NULL, "a number" },
-	{ "run", "clean", CONF_COUNT, offsetof(struct settings, count), NULL, 0, 1000, NULL, "a count" },
-	{ "run", "journal", CONF_FLAG, offsetof(struct settings, flag), "yes", 0, 0, NULL, "a flag" },
-	{ "env", "allow", CONF_WORDS, offsetof(struct settings, words), "a b", 0, 0, NULL, "words" },
-	{ "launcher", "command", CONF_WORDS, offsetof(struct item, words), "x", 0, 0, NULL, "its words" },
-	{ "launcher", "default", CONF_FLAG, offsetof(struct item, flag), "no", 0, 0, NULL, "its flag" },
+	{ "run", "scratch", CONF_TEXT, offsetof(struct settings, text), NULL, 0, 0, NULL,
+	  "a text" },
+	{ "run", "order", CONF_CHOICE, offsetof(struct settings, choice), "red", 0, 0,
+	  "red|sequential", "a choice" },
+	{ "run", "timeout", CONF_NUMBER, offsetof(struct settings, number), "0.5", -1e6, 1e6, NULL,
+	  "a number" },
+	{ "run", "clean", CONF_COUNT, offsetof(struct settings, count), NULL, 0, 1000, NULL,
+	  "a count" },
+	{ "run", "journal", CONF_FLAG, offsetof(struct settings, flag), "yes", 0, 0, NULL,
+	  "a flag" },
+	{ "env", "allow", CONF_WORDS, offsetof(struct settings, words), "a b", 0, 0, NULL,
+	  "words" },
+	{ "launcher", "command", CONF_WORDS, offsetof(struct item, words), "x", 0, 0, NULL,
+	  "its words" },
+	{ "launcher", "default", CONF_FLAG, offsetof(struct item, flag), "no", 0, 0, NULL,
+	  "its flag" },
 };
-static const struct conf_group groups[] = { { "launcher", offsetof(struct settings, items), sizeof(struct item) } };
+static const struct conf_group groups[] = { { "launcher", offsetof(struct settings, items),
+					      sizeof(struct item) } };
 static const struct conf_table table = { keys, sizeof keys / sizeof *keys, groups, 1 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

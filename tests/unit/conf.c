@@ -30,15 +30,20 @@ struct settings {
 
 static const struct conf_key keys[] = {
 	{ "one", "text", CONF_TEXT, offsetof(struct settings, text), NULL, 0, 0, NULL, "a text" },
-	{ "one", "choice", CONF_CHOICE, offsetof(struct settings, choice), "red", 0, 0, "red|green", "a choice" },
-	{ "one", "number", CONF_NUMBER, offsetof(struct settings, number), "0.5", 0, 10, NULL, "a number" },
-	{ "one", "count", CONF_COUNT, offsetof(struct settings, count), NULL, 1, 100, NULL, "a count" },
+	{ "one", "choice", CONF_CHOICE, offsetof(struct settings, choice), "red", 0, 0, "red|green",
+	  "a choice" },
+	{ "one", "number", CONF_NUMBER, offsetof(struct settings, number), "0.5", 0, 10, NULL,
+	  "a number" },
+	{ "one", "count", CONF_COUNT, offsetof(struct settings, count), NULL, 1, 100, NULL,
+	  "a count" },
 	{ "two", "flag", CONF_FLAG, offsetof(struct settings, flag), "yes", 0, 0, NULL, "a flag" },
-	{ "two", "words", CONF_WORDS, offsetof(struct settings, words), "a b", 0, 0, NULL, "words" },
+	{ "two", "words", CONF_WORDS, offsetof(struct settings, words), "a b", 0, 0, NULL,
+	  "words" },
 	{ "item", "words", CONF_WORDS, offsetof(struct item, words), "x", 0, 0, NULL, "its words" },
 	{ "item", "flag", CONF_FLAG, offsetof(struct item, flag), "no", 0, 0, NULL, "its flag" },
 };
-static const struct conf_group groups[] = { { "item", offsetof(struct settings, items), sizeof(struct item) } };
+static const struct conf_group groups[] = { { "item", offsetof(struct settings, items),
+					      sizeof(struct item) } };
 static const struct conf_table table = { keys, sizeof keys / sizeof *keys, groups, 1 };
 
 static struct arena arena;
@@ -70,7 +75,8 @@ static void refused(const char *text, const char *sentence)
 {
 	struct err err = { 0 };
 	assert_int_equal(reset(NULL), 0);
-	assert_int_equal(conf_parse(&table, &s, &arena, "t.ini", text, strlen(text), &err), -EINVAL);
+	assert_int_equal(conf_parse(&table, &s, &arena, "t.ini", text, strlen(text), &err),
+			 -EINVAL);
 	if (!strstr(err.text, sentence))
 		fail_msg("\"%s\" does not say \"%s\"", err.text, sentence);
 }
@@ -91,7 +97,8 @@ static void a_file_goes_over_the_defaults(void **state)
 {
 	(void)state;
 	read_good("# comment\n[one]\ntext = a = b\nchoice = green\ncount=7 ; said so\n"
-		  "[two]\nflag = Off\nwords = c\nwords = d e\n[item p]\nwords = 1\n[item q r]\nflag = yes\n");
+		  "[two]\nflag = Off\nwords = c\nwords = d e\n[item p]\nwords = 1\n[item q "
+		  "r]\nflag = yes\n");
 	assert_string_equal(s.text, "a = b");
 	assert_string_equal(s.choice, "green");
 	assert_true(s.count == 7);
@@ -122,8 +129,10 @@ static void a_second_file_may_say_it_again(void **state)
 static void faults_are_told_with_their_line(void **state)
 {
 	(void)state;
-	refused("[one]\ntext = x\nfoo = 1\n", "t.ini:3: unknown key \"foo\" in section [one]; it has text, choice, number, count");
-	refused("[three]\nx = 1\n", "t.ini:2: unknown section [three]; there are [one], [two], [item NAME]");
+	refused("[one]\ntext = x\nfoo = 1\n", "t.ini:3: unknown key \"foo\" in section [one]; it "
+					      "has text, choice, number, count");
+	refused("[three]\nx = 1\n",
+		"t.ini:2: unknown section [three]; there are [one], [two], [item NAME]");
 	refused("x = 1\n", "t.ini:1: unknown section []");
 	refused("[one]\nnumber = 11\n", "t.ini:2: number = 11: expected a number from 0 to 10");
 	refused("[one]\nnumber = nan\n", "expected a number");
@@ -166,11 +175,14 @@ static void what_is_printed_parses_back_to_itself(void **state)
 {
 	(void)state;
 	struct buf first = { 0 }, second = { 0 };
-	read_good("[one]\ntext = a = b\nnumber = 0.123456789012345\n[two]\nflag = no\n[item p q]\nwords = u v\n"
+	read_good("[one]\ntext = a = b\nnumber = 0.123456789012345\n[two]\nflag = no\n[item p "
+		  "q]\nwords = u v\n"
 		  "[item r]\nwords =\n");
 	for (int i = 0; i < 60; i++)
-		read_good(i % 2 ? "[two]\nwords = some_longer_word_number_one\nwords = some_longer_word_number_two\n"
-				  "words = some_longer_word_number_three some_longer_word_number_four\n"
+		read_good(i % 2 ? "[two]\nwords = some_longer_word_number_one\nwords = "
+				  "some_longer_word_number_two\n"
+				  "words = some_longer_word_number_three "
+				  "some_longer_word_number_four\n"
 				: "[two]\nwords =\n");
 	conf_print(&table, &s, &first);
 	assert_int_equal(reset(NULL), 0);
@@ -195,7 +207,8 @@ static void a_missing_file_is_named(void **state)
 static void every_failed_allocation_is_survived_and_said(void **state)
 {
 	(void)state;
-	const char *text = "[one]\ntext = a\n[two]\nwords = a b c\nwords = d\n[item p]\nwords = u\n[item q]\n";
+	const char *text =
+		"[one]\ntext = a\n[two]\nwords = a b c\nwords = d\n[item p]\nwords = u\n[item q]\n";
 	for (int n = 1; fail_alloc(n); n++) {
 		struct arena a = { 0 };
 		struct settings got = { 0 };

@@ -100,7 +100,8 @@ static void products_are_short(void **state)
 	};
 	for (size_t i = 0; i < sizeof cpus / sizeof *cpus; i++)
 		assert_string_equal(platform_cpu_product(&arena, cpus[i][0]), cpus[i][1]);
-	assert_string_equal(platform_gpu_product(&arena, "NVIDIA A100-SXM4-80GB"), "a100-sxm4-80gb");
+	assert_string_equal(platform_gpu_product(&arena, "NVIDIA A100-SXM4-80GB"),
+			    "a100-sxm4-80gb");
 	assert_string_equal(platform_gpu_product(&arena, "NVIDIA B200"), "b200");
 	assert_string_equal(platform_gpu_product(&arena, "AMD Instinct MI300X"), "instinct-mi300x");
 	assert_null(platform_cpu_product(&arena, ""));
@@ -111,8 +112,10 @@ static void names_by_hand_are_checked(void **state)
 {
 	(void)state;
 	assert_int_equal(platform_check_id("nvidia-b200.cuda13.2", NULL), 0);
-	static const char *const bad[] = { "", "b200", "nvidia-b200", "NVIDIA-b200.cuda13", "-b.c1", "a b-c.d", "nvidia-.cuda1",
-					   "nvidia-b200." };
+	static const char *const bad[] = {
+		"",      "b200",    "nvidia-b200",   "NVIDIA-b200.cuda13",
+		"-b.c1", "a b-c.d", "nvidia-.cuda1", "nvidia-b200."
+	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		assert_int_equal(platform_check_id(bad[i], NULL), -EINVAL);
 }

@@ -32,14 +32,20 @@ static char folder[] = "/tmp/roimeter-parts-XXXXXX";
 static const char *mpirun_words[] = { "env", "-n{ranks}", "-t", "{threads}" };
 static const char *mpirun_env[] = { "OMPI_*" };
 static const struct starter starters[] = {
-	{ .name = "mpirun", .command = { mpirun_words, 4 }, .env = { mpirun_env, 1 }, .multi = true },
+	{ .name = "mpirun",
+	  .command = { mpirun_words, 4 },
+	  .env = { mpirun_env, 1 },
+	  .multi = true },
 };
 
-static int make(struct suite_case *c, const char *launcher, char *const *envp, struct command *ret, struct err *err)
+static int make(struct suite_case *c, const char *launcher, char *const *envp, struct command *ret,
+		struct err *err)
 {
 	static char path[] = "PATH=/usr/bin:/bin";
 	static char *none[] = { path, NULL };
-	const struct command_options o = { .launchers = starters, .n_launchers = 1, .launcher = launcher,
+	const struct command_options o = { .launchers = starters,
+					   .n_launchers = 1,
+					   .launcher = launcher,
 					   .envp = envp ? envp : none };
 	return command_make(ret, &arena, c, &o, err);
 }
@@ -48,13 +54,19 @@ static void a_launcher_is_put_before_the_command(void **state)
 {
 	(void)state;
 	const char *argv[] = { "true", "{ranks}" };
-	struct suite_case c = { .app = "a", .name = "b", .command = { argv, 2 }, .cwd = "/tmp", .ranks = 3, .threads = 2 };
+	struct suite_case c = { .app = "a",
+				.name = "b",
+				.command = { argv, 2 },
+				.cwd = "/tmp",
+				.ranks = 3,
+				.threads = 2 };
 	struct command cmd;
 	assert_int_equal(make(&c, NULL, NULL, &cmd, NULL), 0);
 	assert_int_equal(cmd.argv.n, 6);
 	assert_string_equal(cmd.argv.items[1], "-n3");
 	assert_string_equal(cmd.argv.items[3], "2");
-	assert_string_equal(cmd.argv.items[5], "{ranks}"); /* the application's own words are left alone */
+	assert_string_equal(cmd.argv.items[5],
+			    "{ranks}"); /* the application's own words are left alone */
 	assert_string_equal(cmd.launcher, "mpirun");
 	assert_string_equal(cmd.allow.items[0], "OMPI_*");
 	assert_string_equal(cmd.env.items[0], "OMP_NUM_THREADS=2");
@@ -91,7 +103,8 @@ static void what_can_not_be_started_is_refused_by_name(void **state)
 	c.cwd = "/tmp";
 	c.launcher = "srun";
 	assert_int_equal(make(&c, NULL, NULL, &cmd, &err), -EINVAL);
-	assert_non_null(strstr(err.text, "launcher \"srun\" is not configured; there are direct, mpirun"));
+	assert_non_null(
+		strstr(err.text, "launcher \"srun\" is not configured; there are direct, mpirun"));
 }
 
 static void an_input_set_outside_is_refused(void **state)
@@ -100,7 +113,9 @@ static void an_input_set_outside_is_refused(void **state)
 	static char knob[] = "KNOB=1", path[] = "PATH=/usr/bin:/bin";
 	char *envp[] = { path, knob, NULL };
 	const char *argv[] = { "true" }, *inputs[] = { "KNOB" };
-	struct suite_case c = { .app = "a", .name = "b", .command = { argv, 1 }, .inputs = { inputs, 1 } };
+	struct suite_case c = {
+		.app = "a", .name = "b", .command = { argv, 1 }, .inputs = { inputs, 1 }
+	};
 	struct command cmd;
 	struct err err = { 0 };
 	assert_int_equal(make(&c, NULL, envp, &cmd, &err), -EINVAL);
@@ -151,8 +166,11 @@ static void drop_all(void)
 
 static void fill_capture(struct capture *c, const char *name, enum end end)
 {
-	static struct watched seen = { .pid = 42, .name = "x", .cpus = "0-3", .threads = 2, .leaf = true };
-	static struct blob blobs[] = { { BLOB_LOG, "a.roilog", NULL, 5 }, { BLOB_OUTPUT, "run.log", NULL, 0 } };
+	static struct watched seen = {
+		.pid = 42, .name = "x", .cpus = "0-3", .threads = 2, .leaf = true
+	};
+	static struct blob blobs[] = { { BLOB_LOG, "a.roilog", NULL, 5 },
+				       { BLOB_OUTPUT, "run.log", NULL, 0 } };
 	static char log[] = "a\0b\nc", out[] = "";
 	blobs[0].data = log;
 	blobs[1].data = out;
@@ -175,7 +193,8 @@ static void fill_capture(struct capture *c, const char *name, enum end end)
 static void a_journal_gives_back_what_it_took(void **state)
 {
 	(void)state;
-	struct journal_case cases[] = { { "a", "one", "f1", "id-1", false, false }, { "a", "two", "f2", "", false, false } };
+	struct journal_case cases[] = { { "a", "one", "f1", "id-1", false, false },
+					{ "a", "two", "f2", "", false, false } };
 	struct buf b = { 0 };
 	struct capture c;
 	size_t good = 0;
@@ -189,13 +208,15 @@ static void a_journal_gives_back_what_it_took(void **state)
 	buf_puts(&b, "{\"begin\":1,\"run_id\":\"id-2\"}\n{\"stored\":0,\"interrupted\":false}\n");
 	assert_int_equal(journal_count(b.data, b.len), 2);
 
-	struct journal_case back[] = { { "a", "two", "f2", "", false, false }, { "a", "one", "f1", "", false, false } };
+	struct journal_case back[] = { { "a", "two", "f2", "", false, false },
+				       { "a", "one", "f1", "", false, false } };
 	assert_int_equal(journal_get(b.data, b.len, back, 2, keep, NULL, &good, NULL), 0);
 	assert_int_equal(good, b.len);
 	assert_int_equal(got_n, 1); /* the interrupted one is made again */
 	assert_string_equal(got[0].row.name, "clean.0");
 	assert_string_equal(got[0].row.output_tail, "tail\n");
-	assert_true(got[0].row.process_wall_s == 1.25 && isnan(got[0].row.load1) && isnan(got[0].others_running));
+	assert_true(got[0].row.process_wall_s == 1.25 && isnan(got[0].row.load1) &&
+		    isnan(got[0].others_running));
 	assert_true(got[0].start_real_ns == INT64_C(1790000000123456789));
 	assert_int_equal(got[0].n_blobs, 2);
 	assert_int_equal(got[0].blobs[0].n, 5);
@@ -249,7 +270,8 @@ static void a_cut_journal_is_read_up_to_the_cut(void **state)
 static void another_fingerprint_starts_from_nothing(void **state)
 {
 	(void)state;
-	struct journal_case then = { "a", "one", "f1", "id-1", false, false }, now = { "a", "one", "f9", "", false, false };
+	struct journal_case then = { "a", "one", "f1", "id-1", false, false },
+			    now = { "a", "one", "f9", "", false, false };
 	struct buf b = { 0 };
 	struct capture c;
 	size_t good;
@@ -294,14 +316,18 @@ static void a_watch_tells_what_the_machine_did(void **state)
 	struct watch w;
 	struct watch_result result;
 	struct execution row;
-	struct tree_end end = { .user_s = 1, .system_s = 0.5, .keeper_cpu_s = NAN, .keeper_wakeups = NAN };
+	struct tree_end end = {
+		.user_s = 1, .system_s = 0.5, .keeper_cpu_s = NAN, .keeper_wakeups = NAN
+	};
 	(void)snprintf(proc, sizeof proc, "%s/proc", folder);
 	(void)snprintf(sys, sizeof sys, "%s/sys", folder);
 	put("proc/stat", "cpu  1000 0 0 9000 0 0 0 0 0 0\n");
 	put("proc/loadavg", "1.50 1 1 2/300 999\n");
 	put("proc/100/stat", "100 (keeper) S 1 100 100 0\n");
 	put("proc/101/stat", "101 (a) b (x) R 100 101 101 0\n");
-	put("proc/101/status", "Name:\ta) b (x\nPPid:\t100\nThreads:\t4\nCpus_allowed_list:\t0-1\nMems_allowed_list:\t0\n");
+	put("proc/101/status",
+	    "Name:\ta) b "
+	    "(x\nPPid:\t100\nThreads:\t4\nCpus_allowed_list:\t0-1\nMems_allowed_list:\t0\n");
 	put("proc/101/task/101/stat", "101 (a) b (x) R 100\n");
 	put("proc/101/task/102/stat", "102 (a) R 100\n");
 	put("proc/101/task/103/stat", "103 (a) R 100\n");
@@ -340,12 +366,15 @@ static void what_can_not_be_read_is_not_zero(void **state)
 	struct watch w;
 	struct watch_result result;
 	struct execution row;
-	struct tree_end end = { .user_s = NAN, .system_s = NAN, .keeper_cpu_s = NAN, .keeper_wakeups = NAN };
+	struct tree_end end = {
+		.user_s = NAN, .system_s = NAN, .keeper_cpu_s = NAN, .keeper_wakeups = NAN
+	};
 	block_clear(&execution_block, &row);
 	watch_begin(&w, "/nowhere", "/nowhere", &arena);
 	(void)watch_sample(&w, 100, NULL);
 	watch_end(&w, &end, &row, &result);
-	assert_true(isnan(row.load1) && isnan(row.others_cpu_s) && isnan(row.cpu_khz_min) && isnan(row.threads_total));
+	assert_true(isnan(row.load1) && isnan(row.others_cpu_s) && isnan(row.cpu_khz_min) &&
+		    isnan(row.threads_total));
 	assert_true(isnan(result.steal_frac) && isnan(result.temperature_c));
 	assert_int_equal(result.oversubscribed, UNKNOWN);
 	assert_null(watch_governor("/nowhere", &arena));

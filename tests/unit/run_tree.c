@@ -124,7 +124,8 @@ static void the_command_has_no_descriptors_terminal_or_blocked_signals(void **st
 {
 	(void)state;
 	struct tree_end end = finished("ls /proc/$$/fd >fds; tr '\\n' ' ' <fds; cat; "
-				       "grep -E 'SigBlk|SigIgn' /proc/$$/status | tr -d '\\n'", NAN);
+				       "grep -E 'SigBlk|SigIgn' /proc/$$/status | tr -d '\\n'",
+				       NAN);
 	assert_int_equal(end.status, 0);
 	assert_non_null(strstr(output(), "SigBlk:\t0000000000000000"));
 	assert_non_null(strstr(output(), "SigIgn:\t0000000000000000"));
@@ -139,8 +140,13 @@ static void a_command_that_cannot_start_says_why(void **state)
 	static char nowhere[] = "/nowhere/program";
 	char *argv[] = { nowhere, NULL };
 	char *envp[] = { NULL };
-	struct tree_spec spec = { .path = nowhere, .argv = argv, .envp = envp, .cwd = folder, .output = in_folder("out"),
-				  .timeout_s = NAN, .grace_s = 0.1 };
+	struct tree_spec spec = { .path = nowhere,
+				  .argv = argv,
+				  .envp = envp,
+				  .cwd = folder,
+				  .output = in_folder("out"),
+				  .timeout_s = NAN,
+				  .grace_s = 0.1 };
 	struct tree *t = NULL;
 	struct tree_end end;
 	assert_int_equal(tree_start(&t, &spec, NULL), 0);
@@ -157,11 +163,12 @@ static void a_command_that_cannot_start_says_why(void **state)
 }
 
 /* Three levels, one of them a daemon: a double fork with a session of its own. */
-#define STUBBORN \
-	"trap '' TERM; echo $$ >>pids; " \
-	"(trap '' TERM; sh -c 'echo $$ >>pids; exec sleep 60' & " \
-	" sh -c 'trap \"\" TERM; echo $$ >>pids; sh -c \"echo \\$\\$ >>pids; exec sleep 60\"' & " \
-	" setsid sh -c 'trap \"\" TERM; (echo >/dev/null; sh -c \"echo \\$\\$ >>pids; exec sleep 60\" &) ; exit 0' & wait) & "
+#define STUBBORN                                                                                   \
+	"trap '' TERM; echo $$ >>pids; "                                                           \
+	"(trap '' TERM; sh -c 'echo $$ >>pids; exec sleep 60' & "                                  \
+	" sh -c 'trap \"\" TERM; echo $$ >>pids; sh -c \"echo \\$\\$ >>pids; exec sleep 60\"' & "  \
+	" setsid sh -c 'trap \"\" TERM; (echo >/dev/null; sh -c \"echo \\$\\$ >>pids; exec sleep " \
+	"60\" &) ; exit 0' & wait) & "
 
 static void a_timeout_ends_three_levels_and_a_daemon(void **state)
 {
@@ -189,11 +196,13 @@ static void sigterm_comes_first(void **state)
 static void what_outlives_the_command_is_ended_and_counted(void **state)
 {
 	(void)state;
-	struct tree_end end = finished("(setsid sh -c 'echo $$ >>pids; exec sleep 60' &) ; sleep 0.2", NAN);
+	struct tree_end end =
+		finished("(setsid sh -c 'echo $$ >>pids; exec sleep 60' &) ; sleep 0.2", NAN);
 	assert_int_equal(end.end, END_EXITED);
 	assert_int_equal(end.status, 0);
 	assert_int_equal(end.outlived, 1);
-	assert_true(end.end_ns - end.start_ns < INT64_C(1500000000)); /* the command's, not the daemon's */
+	assert_true(end.end_ns - end.start_ns <
+		    INT64_C(1500000000)); /* the command's, not the daemon's */
 	assert_all_gone(1);
 }
 
@@ -277,7 +286,8 @@ static void a_bomb_that_forks_on_and_on_is_ended(void **state)
 	struct tree_end end = finished("i=${1:-0}; cat >bomb <<'E'\n"
 				       "trap '' TERM\n[ $1 -lt 2000 ] || exit\n"
 				       "/bin/sh ./bomb $(($1+1)) & exit 0\nE\n"
-				       "/bin/sh ./bomb 0 & /bin/sh ./bomb 0 & sleep 60", 0.3);
+				       "/bin/sh ./bomb 0 & /bin/sh ./bomb 0 & sleep 60",
+				       0.3);
 	assert_int_equal(end.end, END_TIMEOUT);
 	assert_int_equal(end.immortal, 0);
 	struct pids left = { 0 };
@@ -297,23 +307,24 @@ static void cgroup_paths_are_read(void **state)
 	assert_int_equal(cgroup_own(mounts, "12:cpu:/x\n0::/\n", path), 0);
 	assert_string_equal(path, "/sys/fs/cgroup");
 	assert_int_equal(cgroup_own(mounts, "12:cpu:/x\n", path), -ENOENT);
-	assert_int_equal(cgroup_own("24 1 0:22 / /proc rw - proc proc rw\n", "0::/\n", path), -ENOENT);
+	assert_int_equal(cgroup_own("24 1 0:22 / /proc rw - proc proc rw\n", "0::/\n", path),
+			 -ENOENT);
 	const char *part = "35 24 0:30 /docker/1 /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
 	assert_int_equal(cgroup_own(part, "0::/docker/1/x\n", path), 0);
 	assert_string_equal(path, "/sys/fs/cgroup/x");
 	assert_int_equal(cgroup_own(part, "0::/docker/12\n", path), -ENOENT);
 }
 
-#define TREE_TESTS \
-	cmocka_unit_test(exit_code_output_and_times_are_told), \
-	cmocka_unit_test(a_signal_is_told_as_such), \
-	cmocka_unit_test(the_command_has_no_descriptors_terminal_or_blocked_signals), \
-	cmocka_unit_test(a_timeout_ends_three_levels_and_a_daemon), \
-	cmocka_unit_test(what_outlives_the_command_is_ended_and_counted), \
-	cmocka_unit_test(an_interrupt_ends_the_tree), \
-	cmocka_unit_test(a_killed_runner_leaves_nothing), \
-	cmocka_unit_test(a_killed_keeper_leaves_nothing_either), \
-	cmocka_unit_test(a_bomb_that_forks_on_and_on_is_ended)
+#define TREE_TESTS                                                                                 \
+	cmocka_unit_test(exit_code_output_and_times_are_told),                                     \
+		cmocka_unit_test(a_signal_is_told_as_such),                                        \
+		cmocka_unit_test(the_command_has_no_descriptors_terminal_or_blocked_signals),      \
+		cmocka_unit_test(a_timeout_ends_three_levels_and_a_daemon),                        \
+		cmocka_unit_test(what_outlives_the_command_is_ended_and_counted),                  \
+		cmocka_unit_test(an_interrupt_ends_the_tree),                                      \
+		cmocka_unit_test(a_killed_runner_leaves_nothing),                                  \
+		cmocka_unit_test(a_killed_keeper_leaves_nothing_either),                           \
+		cmocka_unit_test(a_bomb_that_forks_on_and_on_is_ended)
 
 int main(void)
 {
