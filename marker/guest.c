@@ -175,7 +175,10 @@ static void mark_unrecorded(struct guest *g, struct mark_thread *t, enum mark wh
 		PUT(t->depth, depth + 1);
 		if (!depth && ranges_wanted)
 			range_push("roimeter:roi");
-	} else if (what == MARK_END && depth) {
+	} else if (what == MARK_END && !depth) {
+		if (g->state == GUEST_LOGGING)
+			COUNT(g->header->unmatched_end);
+	} else if (what == MARK_END) {
 		PUT(t->depth, depth - 1);
 		if (depth > 1)
 			return;

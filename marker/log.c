@@ -133,11 +133,18 @@ static const struct roimeter_api *other_copy(const char *path)
 static int make_file(struct guest *g, const char *folder, struct identity *id,
 		     uint32_t *ret_generation, char previous[96])
 {
+	/* The path is needed again for the streams of other threads; the program may be elsewhere
+	 * by then. */
+	char here[4096] = "";
+	if (folder[0] != '/' && (!getcwd(here, sizeof here - 1) || !*here))
+		return -ENOENT;
+	if (*here)
+		memcpy(here + strlen(here), "/", 2);
 	for (uint32_t i = 0; i < GENERATIONS; i++) {
 		memcpy(previous, id->stream, sizeof id->stream);
 		(void)snprintf(id->stream, sizeof id->stream, "%.8s-%ld-%s.%u", id->boot,
 			       (long)getpid(), id->start, i);
-		int n = snprintf(g->path, sizeof g->path, "%s/%s" MARKLOG_SUFFIX, folder,
+		int n = snprintf(g->path, sizeof g->path, "%s%s/%s" MARKLOG_SUFFIX, here, folder,
 				 id->stream);
 		if (n < 0 || (size_t)n >= sizeof g->path)
 			return -ENAMETOOLONG;

@@ -395,7 +395,7 @@ static void finish_counters(struct source *s, const struct totals *t)
 			s->arena, "no room for the marks of one more thread: %s",
 			strerror((int)(cause & 0xffff)));
 	else if (log->overflow)
-		log->overflow_cause = log->damage ? log->damage : "more threads than can mark";
+		log->overflow_cause = log->damage ? log->damage : "more threads than can mark, or a mark in a signal handler";
 	log->unmatched_end = AT64(h, struct marklog_header, unmatched_end);
 	log->unmatched_exclude = AT64(h, struct marklog_header, unmatched_exclude);
 	log->unmatched_phase = AT64(h, struct marklog_header, unmatched_phase);
