@@ -28,14 +28,24 @@ if (size > BUDGET_BYTES) {
 	console.error(`the bundle is ${size} bytes as brotli, more than ${BUDGET_BYTES}`);
 	process.exit(1);
 }
-const licences = ["preact", "@preact/signals", "@preact/signals-core", "uplot"].map((name) => {
+// The licences of what is bundled ask that their notices go along. All are MIT: the notices one by
+// one, the text once.
+const notices = [];
+let terms = "";
+for (const name of ["preact", "@preact/signals", "@preact/signals-core", "uplot"]) {
 	const dir = join(here, "node_modules", name);
-	const { version, license } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
-	return `${name} ${version}, ${license}`;
-});
+	const { version } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
+	const text = readFileSync(join(dir, "LICENSE"), "utf8").replace(/\s+/g, " ").trim();
+	const [, owner, rest] = /(Copyright .*?) (Permission is hereby granted.*)$/.exec(text);
+	terms ||= rest;
+	if (rest !== terms)
+		throw new Error(`the licence of ${name} is not the one of the others`);
+	notices.push(`${name} ${version}: ${owner}`);
+}
+const licence = `<!-- This page contains\n${notices.join("\n")}\nunder the MIT licence:\n${terms}\n-->`;
 const fill = { STYLE: style, SCRIPT: script, SCRIPT_HASH: hash(script), STYLE_HASH: hash(style) };
 const page = readFileSync(join(here, "src/template.html"), "utf8")
-	.replace("<!doctype html>", `<!doctype html>\n<!-- Drawn with ${licences.join("; ")}. -->`)
+	.replace("<!doctype html>", `<!doctype html>\n${licence}`)
 	.replace(/@@(STYLE|SCRIPT|SCRIPT_HASH|STYLE_HASH)@@/g, (_, name) => fill[name]);
 const parts = page.split(/@@(?:HASH|TITLE|DATA)@@/);
 if (parts.length !== 4)
