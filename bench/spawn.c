@@ -114,7 +114,7 @@ int main(void)
 		die("start", &err);
 	peers_join(&r.peers);
 	compare("run: ms more per execution, subreaper", &r, &c, j);
-	if (cgroup_make("roimeter-bench", group, &err) == 0) {
+	if (cgroup_make(group, &err) == 0) {
 		r.cgroup = group;
 		compare("run: ms more per execution, cgroup", &r, &c, j);
 		cgroup_remove(group);

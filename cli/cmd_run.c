@@ -153,13 +153,11 @@ static int take_signals(void)
 static int start_runner(struct session *s, struct err *err)
 {
 	struct runner *r = &s->runner;
-	char name[64];
 	int rc = scratch_open(&r->scratch, s->config.scratch, err);
 	if (rc)
 		return rc;
 	peers_join(&r->peers);
-	(void)snprintf(name, sizeof name, "roimeter-%ld", (long)getpid());
-	r->cgroup = cgroup_make(name, s->cgroup, NULL) == 0 ? s->cgroup : NULL;
+	r->cgroup = cgroup_make(s->cgroup, NULL) == 0 ? s->cgroup : NULL;
 	r->library = find_library(s);
 	r->envp = environ;
 	r->grace_s = s->config.grace_s;

@@ -3,10 +3,12 @@
 #define _GNU_SOURCE
 #include "run/cgroup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 #include "lib/file.h"
 
 #define TEXT_MAX (1 << 20)
+#define PREFIX "roimeter-"
 
 /* "36 35 0:30 /root /mount/point opts - cgroup2 source opts": the group's root and where it is
  * mounted. Blanks in paths are written as \040; a hierarchy mounted at such a place is not used. */
@@ -71,7 +74,26 @@ int cgroup_own(const char *mountinfo, const char *self, char ret[CGROUP_PATH_BYT
 	return 0;
 }
 
-int cgroup_make(const char *name, char ret[CGROUP_PATH_BYTES], struct err *err)
+/* Groups that are named after a process that is no more. One that still holds processes stays. */
+static void sweep(const char *own)
+{
+	DIR *dir = opendir(own);
+	if (!dir)
+		return;
+	for (struct dirent *e; (e = readdir(dir));) {
+		char path[CGROUP_PATH_BYTES + 64], *end = NULL;
+		if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) != 0)
+			continue;
+		long pid = strtol(e->d_name + strlen(PREFIX), &end, 10);
+		if (pid <= 0 || *end || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
+			continue;
+		(void)snprintf(path, sizeof path, "%s/%.40s", own, e->d_name);
+		cgroup_remove(path);
+	}
+	(void)closedir(dir);
+}
+
+int cgroup_make(char ret[CGROUP_PATH_BYTES], struct err *err)
 {
 	struct buf mounts = { .max = TEXT_MAX }, self = { .max = TEXT_MAX };
 	char own[CGROUP_PATH_BYTES];
@@ -86,7 +108,8 @@ int cgroup_make(const char *name, char ret[CGROUP_PATH_BYTES], struct err *err)
 		(void)err_set(err, rc, "there is no cgroup2 hierarchy with this process in it");
 		goto out;
 	}
-	int n = snprintf(ret, CGROUP_PATH_BYTES, "%s/%s", own, name);
+	sweep(own);
+	int n = snprintf(ret, CGROUP_PATH_BYTES, "%s/" PREFIX "%ld", own, (long)getpid());
 	if (n < 0 || n >= CGROUP_PATH_BYTES)
 		rc = err_set(err, -ENAMETOOLONG, "the path of the group is too long");
 	else if (mkdir(ret, 0755))

@@ -12,8 +12,8 @@
  * and /proc/self/cgroup. -ENOENT: there is no such hierarchy here. */
 int cgroup_own(const char *mountinfo, const char *self, char ret[CGROUP_PATH_BYTES]);
 
-/* Make a group NAME below our own. -ENOENT, -EACCES, -EROFS and so on: not here; err says why. */
-int cgroup_make(const char *name, char ret[CGROUP_PATH_BYTES], struct err *err);
+/* Make a group below our own, called after this process; those that killed runs left are removed. -ENOENT, -EACCES, -EROFS and so on: not here; err says why. */
+int cgroup_make(char ret[CGROUP_PATH_BYTES], struct err *err);
 
 /* End all processes in it and in groups below. -ENOENT before Linux 5.14. */
 int cgroup_kill(const char *path);

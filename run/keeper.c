@@ -25,9 +25,10 @@
 #define SECOND INT64_C(1000000000)
 #define LINGER_NS (SECOND / 10) /* for helpers that end by themselves after the command */
 #define KILL_EVERY_NS (SECOND / 50)
-#define GIVE_UP_NS (10 * SECOND)     /* after SIGKILL: a process stuck in the kernel */
-#define ORPHAN_GRACE_NS (SECOND / 2) /* when the runner is gone, nobody waits for a long good-bye  \
-				      */
+#define GIVE_UP_NS (10 * SECOND) /* after SIGKILL: a process stuck in the kernel */
+#define ORPHAN_GRACE_NS                                                                            \
+	(SECOND / 2) /* when the runner is gone, nobody waits for a long good-bye                  \
+		      */
 
 enum stage {
 	RUNNING,
@@ -332,6 +333,13 @@ static int take_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* It may have been killed while nothing was to be waited for. */
+static bool runner_is_gone(struct keeper *k)
+{
+	struct pollfd p = { k->control, POLLIN, 0 };
+	return k->control < 0 || (poll(&p, 1, 0) > 0 && (p.revents & POLLHUP));
+}
+
 static void finish(struct keeper *k)
 {
 	struct tree_end *end = &k->page->end;
@@ -347,7 +355,7 @@ static void finish(struct keeper *k)
 		end->system_s = fmax(end->system_s, system);
 	}
 	drop_group(k);
-	if (k->control < 0 && k->spec->cgroup)
+	if (k->spec->cgroup && runner_is_gone(k))
 		cgroup_remove(k->spec->cgroup); /* nobody else will */
 	struct rusage own;
 	(void)getrusage(RUSAGE_SELF, &own);
