@@ -197,7 +197,7 @@ static void read_own(double *ret_cpu_s, double *ret_wakeups)
 void watch_begin(struct watch *w, const char *proc, const char *sys, struct arena *a)
 {
 	*w = (struct watch){ .proc = proc, .sys = sys, .arena = a };
-	w->threads_total = w->running_max = w->khz_min = w->khz_max = w->temperature_c = NAN;
+	w->threads_total = w->khz_min = w->khz_max = w->temperature_c = NAN;
 	w->load1 = read_load(proc);
 	read_temperature(w);
 	w->at_start = read_cpu(proc);
@@ -252,6 +252,8 @@ static void look_at(struct watch *w, pid_t pid, double *threads)
 		return;
 	p->parent = (pid_t)number_of(text, "PPid");
 	p->threads = fmax(p->threads, n);
+	p->threads_now = n;
+	p->sample = w->samples;
 	if (value_of(text, "Cpus_allowed_list", value, sizeof value))
 		p->cpus = keep_text(w, p->cpus, value);
 	if (value_of(text, "Mems_allowed_list", value, sizeof value))
@@ -281,20 +283,45 @@ static double running_of(struct watch *w, pid_t pid, int *budget)
 	return n;
 }
 
-/* Are there more running threads than CPUs to run on? Looked at only where there could be. */
-static void look_for_crowd(struct watch *w, double threads)
+/* Are there more running threads than CPUs, among the processes with this CPU set (NULL: all of
+ * them, on the largest set)? The states are looked at only where there could be. */
+static bool crowded_on(struct watch *w, const char *set, int *budget)
 {
-	double cpus = NAN, running = 0;
-	int budget = STATES_MAX;
-	for (size_t i = 0; i < w->n_seen; i++)
-		cpus = fmax(cpus, watch_count_cpus(w->seen[i].cpus));
-	w->samples++;
+	double cpus = NAN, threads = 0, running = 0;
+	for (size_t i = 0; i < w->n_seen; i++) {
+		const struct watched *p = &w->seen[i];
+		if (p->sample != w->samples || (set && strcmp(p->cpus ? p->cpus : "", set) != 0))
+			continue;
+		cpus = fmax(cpus, watch_count_cpus(p->cpus));
+		threads += p->threads_now;
+	}
 	if (!known(cpus) || threads <= cpus)
-		return;
-	for (size_t i = 0; i < w->pids.n; i++)
-		running += running_of(w, w->pids.items[i], &budget);
-	w->running_max = fmax(w->running_max, running);
-	w->crowded += running > cpus;
+		return false;
+	for (size_t i = 0; i < w->n_seen; i++) {
+		const struct watched *p = &w->seen[i];
+		if (p->sample == w->samples && (!set || strcmp(p->cpus ? p->cpus : "", set) == 0))
+			running += running_of(w, p->pid, budget);
+	}
+	return running > cpus;
+}
+
+/* Each set by itself too: two ranks that a launcher pinned to one CPU are not helped by others
+ * that are idle. */
+static bool is_crowded(struct watch *w)
+{
+	int budget = STATES_MAX;
+	if (crowded_on(w, NULL, &budget))
+		return true;
+	for (size_t i = 0; i < w->n_seen; i++) {
+		const struct watched *p = &w->seen[i];
+		bool first = p->sample == w->samples && p->cpus;
+		for (size_t k = 0; first && k < i; k++)
+			first = w->seen[k].sample != w->samples || !w->seen[k].cpus ||
+				strcmp(w->seen[k].cpus, p->cpus) != 0;
+		if (first && crowded_on(w, p->cpus, &budget))
+			return true;
+	}
+	return false;
 }
 
 static void find_leaves(struct watch *w)
@@ -322,11 +349,14 @@ int64_t watch_sample(struct watch *w, pid_t root, const char *group)
 	if (rc)
 		rc = procs_below(w->proc, root, &w->pids);
 	if (!rc && w->pids.n) {
+		w->samples++;
 		for (size_t i = 0; i < w->pids.n; i++)
 			look_at(w, w->pids.items[i], &threads);
 		if (threads > 0) {
 			w->threads_total = fmax(w->threads_total, threads);
-			look_for_crowd(w, threads);
+			w->crowded += is_crowded(w);
+		} else {
+			w->samples--; /* all had ended */
 		}
 	}
 	read_frequencies(w);

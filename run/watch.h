@@ -17,6 +17,8 @@ struct watched {
 	const char *name, *cpus, *mems; /* CPU and memory node sets, as lists */
 	double threads;                 /* most that were seen */
 	bool leaf;                      /* had no child when last seen */
+	double threads_now; /* in the sample of this number */
+	uint64_t sample;
 };
 
 struct watch_cpu { /* seconds since the machine started, all CPUs together; NAN unknown */
@@ -29,7 +31,7 @@ struct watch {
 	struct watched *seen;
 	size_t n_seen, seen_cap;
 	struct pids pids;
-	double threads_total, running_max, khz_min, khz_max, temperature_c, load1;
+	double threads_total, khz_min, khz_max, temperature_c, load1;
 	uint64_t samples, crowded; /* crowded: more running threads than CPUs */
 	struct watch_cpu at_start;
 	double own_cpu_s, own_wakeups;

@@ -360,6 +360,47 @@ static void a_watch_tells_what_the_machine_did(void **state)
 	watch_done(&w);
 }
 
+/* Two ranks on one CPU each want it, and the other CPUs do not help. */
+static void ranks_pinned_to_one_cpu_are_a_crowd(void **state)
+{
+	(void)state;
+	char proc[128];
+	struct watch w;
+	struct watch_result result;
+	struct execution row;
+	struct tree_end end = { .keeper_cpu_s = NAN, .keeper_wakeups = NAN };
+	(void)snprintf(proc, sizeof proc, "%s/pinned", folder);
+	put("pinned/301/stat", "301 (mpirun) S 300 1 1 0\n");
+	put("pinned/301/status",
+	    "Name:\tmpirun\nPPid:\t300\nThreads:\t3\nCpus_allowed_list:\t0-7\n");
+	for (int rank = 302; rank < 304; rank++) {
+		char path[64], text[128];
+		(void)snprintf(path, sizeof path, "pinned/%d/stat", rank);
+		(void)snprintf(text, sizeof text, "%d (x) R 301 1 1 0\n", rank);
+		put(path, text);
+		(void)snprintf(path, sizeof path, "pinned/%d/task/%d/stat", rank, rank);
+		put(path, text);
+		(void)snprintf(path, sizeof path, "pinned/%d/status", rank);
+		put(path, "Name:\tx\nPPid:\t301\nThreads:\t1\nCpus_allowed_list:\t0\n");
+	}
+	block_clear(&execution_block, &row);
+	watch_begin(&w, proc, "/nowhere", &arena);
+	(void)watch_sample(&w, 300, NULL);
+	watch_end(&w, &end, &row, &result);
+	assert_int_equal(result.oversubscribed, YES);
+	assert_true(row.threads_total == 5);
+	assert_int_equal(w.n_seen, 3);
+	assert_false(w.seen[0].leaf);
+	watch_done(&w);
+
+	put("pinned/303/status", "Name:\tx\nPPid:\t301\nThreads:\t1\nCpus_allowed_list:\t1\n");
+	watch_begin(&w, proc, "/nowhere", &arena);
+	(void)watch_sample(&w, 300, NULL);
+	watch_end(&w, &end, &row, &result);
+	assert_int_equal(result.oversubscribed, NO);
+	watch_done(&w);
+}
+
 static void what_can_not_be_read_is_not_zero(void **state)
 {
 	(void)state;
@@ -485,6 +526,7 @@ int main(void)
 		cmocka_unit_test(another_fingerprint_starts_from_nothing),
 		cmocka_unit_test(cpu_lists_are_counted),
 		cmocka_unit_test(a_watch_tells_what_the_machine_did),
+		cmocka_unit_test(ranks_pinned_to_one_cpu_are_a_crowd),
 		cmocka_unit_test(what_can_not_be_read_is_not_zero),
 		cmocka_unit_test(a_dead_scratch_is_swept_a_living_one_is_not),
 		cmocka_unit_test(another_run_is_noticed),
