@@ -44,12 +44,12 @@ static __attribute__((noinline)) void floor_slice(int n)
 	}
 }
 
-#define PAIR                                   \
-	do {                                   \
-		ROIMETER_BEGIN();              \
-		__asm__ volatile("" ::: "memory"); \
-		ROIMETER_END();                \
-		__asm__ volatile("" ::: "memory"); \
+#define PAIR                                                                                       \
+	do {                                                                                       \
+		ROIMETER_BEGIN();                                                                  \
+		__asm__ volatile("" ::: "memory");                                                 \
+		ROIMETER_END();                                                                    \
+		__asm__ volatile("" ::: "memory");                                                 \
 	} while (0)
 
 static __attribute__((noinline)) void pair_slice(int n)
@@ -99,10 +99,11 @@ static int run_ratio(int threads)
 	return 0;
 }
 
-/* ---- stalls: single pairs over 10 us ---------------------------------------------------------- */
+/* ---- stalls: single pairs over 10 us ----------------------------------------------------------
+ */
 
-/* The loop to compare with has two reads of the tick counter where the marks would be, or it would be the
- * shorter one, and fewer interrupts would fall into it. */
+/* The loop to compare with has two reads of the tick counter where the marks would be, or it would
+ * be the shorter one, and fewer interrupts would fall into it. */
 static inline void no_pair(void)
 {
 #if defined(__x86_64__)
@@ -277,7 +278,8 @@ static int parent(void)
 	}
 	variant("marker_on_monotonic", memory, "monotonic", 1, 1.15);
 	variant("marker_on_tsc_log_in_tmp", disk, "tsc", 1, 0);
-	printf("# pairs over 10 us, against the same loop with two reads of the tick counter instead\n");
+	printf("# pairs over 10 us, against the same loop with two reads of the tick counter "
+	       "instead\n");
 	stalls("marker_stalls", memory, 1.5);
 	stalls("marker_stalls_log_in_tmp", disk, 0);
 	printf("# milliseconds\n");

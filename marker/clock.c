@@ -1,10 +1,10 @@
 /* Which counter the marks read, and how it runs against the kernel's clocks.
  *
  * The machine's tick counter is read in a quarter of the time of clock_gettime, so it is the
- * default where it runs evenly. It is never trusted alone: pairs of its value and the kernel's time are kept
- * in the log, and the reader converts between them. Pairs are taken when the log is made, after
- * an entry when a millisecond has passed since the last one (so whatever takes a millisecond has a
- * pair right behind it), and at exit. */
+ * default where it runs evenly. It is never trusted alone: pairs of its value and the kernel's time
+ * are kept in the log, and the reader converts between them. Pairs are taken when the log is made,
+ * after an entry when a millisecond has passed since the last one (so whatever takes a millisecond
+ * has a pair right behind it), and at exit. */
 #define _GNU_SOURCE
 #include "marker/guest.h"
 

@@ -29,8 +29,8 @@ static struct guest *guest_find(void)
 	struct guest *g = GET_ACQUIRE(guest);
 	if (g)
 		return g;
-	g = mmap(NULL, sizeof *g, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		 -1, 0);
+	g = mmap(NULL, sizeof *g, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (g == MAP_FAILED)
 		return NULL;
 	(void)madvise(g, sizeof *g, MADV_NOHUGEPAGE);

@@ -64,7 +64,7 @@ struct mark_thread {
 	uint64_t turn_at; /* entries at which next comes to the end of the ring or to a full one */
 	uint64_t fold_at; /* entries at which the ring is full */
 	uint64_t pair_at; /* tick after which an END looks whether the clock is to be checked */
-	uint64_t begin;         /* of the open entry, ticks */
+	uint64_t begin;   /* of the open entry, ticks */
 	uint64_t excluded, exclude_begin;
 	uint32_t excludes_n;
 	uint64_t step_last, step_excluded;
@@ -85,7 +85,7 @@ enum guest_state {
 };
 
 struct guest {
-	pthread_mutex_t lock; /* all zero is PTHREAD_MUTEX_INITIALIZER with glibc and musl */
+	pthread_mutex_t lock;       /* all zero is PTHREAD_MUTEX_INITIALIZER with glibc and musl */
 	pthread_mutex_t names_lock; /* of new phase names */
 	uint32_t state;
 	uint32_t together; /* 1: all threads mark in one stream, under the lock */

@@ -1,5 +1,5 @@
-/* Who this process is, for the header of its log. A process id alone is no identity: it is used again,
- * and two nodes or containers that share a folder have the same ones. */
+/* Who this process is, for the header of its log. A process id alone is no identity: it is used
+ * again, and two nodes or containers that share a folder have the same ones. */
 #define _GNU_SOURCE
 #include "marker/guest.h"
 
@@ -109,9 +109,8 @@ static void text_puts(struct texts *t, enum marklog_text which, const char *text
 static const char *rank_find(void)
 {
 	static const char *const names[] = {
-		"OMPI_COMM_WORLD_RANK", "PMIX_RANK",        "PMI_RANK",
-		"SLURM_PROCID",         "MV2_COMM_WORLD_RANK", "FLUX_TASK_RANK",
-		"JAX_PROCESS_ID",       "RANK",
+		"OMPI_COMM_WORLD_RANK", "PMIX_RANK",      "PMI_RANK",       "SLURM_PROCID",
+		"MV2_COMM_WORLD_RANK",  "FLUX_TASK_RANK", "JAX_PROCESS_ID", "RANK",
 	};
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		const char *rank = getenv(names[i]);

@@ -201,8 +201,7 @@ static int log_fill(struct guest *g, int fd, const struct identity *id, uint32_t
 	clock_start(g);
 	h->generation = generation;
 	identity_write(id, h, parent);
-	struct marklog_stream *s =
-		map_part(fd, (off_t)header_bytes, MARKLOG_STREAM_BYTES, &rc);
+	struct marklog_stream *s = map_part(fd, (off_t)header_bytes, MARKLOG_STREAM_BYTES, &rc);
 	if (!s) {
 		(void)munmap(h, header_bytes);
 		g->header = NULL;

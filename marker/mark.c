@@ -3,8 +3,7 @@
 #include "marker/mark.h"
 
 struct mark_thread mark_nobody = { .busy = 1 };
-__thread struct mark_thread *mark_self
-	__attribute__((tls_model("initial-exec"))) = &mark_nobody;
+__thread struct mark_thread *mark_self __attribute__((tls_model("initial-exec"))) = &mark_nobody;
 
 /* Claim the thread's state: first busy, then a look at live. Whoever wants all threads to mark
  * together takes live away first and then waits until busy is 0; membarrier(2) on its side saves

@@ -36,7 +36,8 @@ static bool all_outside(struct guest *g)
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) &&
 	    (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) ||
 	     syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))) {
-		/* Not offered here: a store is visible everywhere long before a millisecond is over. */
+		/* Not offered here: a store is visible everywhere long before a millisecond is
+		 * over. */
 		struct timespec ms = { .tv_nsec = 1000000 };
 		(void)nanosleep(&ms, NULL);
 	}
@@ -64,7 +65,8 @@ static void merge(struct guest *g)
 			all->step_last = t->step_last;
 			all->step_excluded = t->step_excluded;
 		}
-		if (t->exclude_depth && (!all->exclude_depth || t->exclude_begin < all->exclude_begin))
+		if (t->exclude_depth &&
+		    (!all->exclude_depth || t->exclude_begin < all->exclude_begin))
 			all->exclude_begin = t->exclude_begin;
 		all->depth += t->depth;
 		all->exclude_depth += t->exclude_depth;

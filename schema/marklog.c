@@ -175,8 +175,8 @@ static void add_entry(struct source *s, struct totals *t, const unsigned char *r
 		log->overflow++;
 		return;
 	}
-	struct roi_entry *e = arena_grow(s->arena, log->entries, &t->entries_cap,
-					 log->n_entries + 1, sizeof *e);
+	struct roi_entry *e =
+		arena_grow(s->arena, log->entries, &t->entries_cap, log->n_entries + 1, sizeof *e);
 	if (!e) {
 		s->failed = true;
 		return;
@@ -362,8 +362,8 @@ static int finish_phases(struct source *s, const struct totals *t)
 	for (uint32_t i = 0; i < n; i++) {
 		if (!t->phase_count[i])
 			continue;
-		const unsigned char *name = s->bytes + offsetof(struct marklog_header, phase) +
-					    i * MARKLOG_NAME_BYTES;
+		const unsigned char *name =
+			s->bytes + offsetof(struct marklog_header, phase) + i * MARKLOG_NAME_BYTES;
 		log->phases[log->n_phases++] = (struct roi_phase){
 			.name = text_copy(s, name, MARKLOG_NAME_BYTES),
 			.count = t->phase_count[i],
@@ -391,11 +391,13 @@ static void finish_counters(struct source *s, const struct totals *t)
 	uint32_t cause = AT32(h, struct marklog_header, overflow_errno);
 	log->overflow += AT64(h, struct marklog_header, overflow);
 	if (log->overflow && cause)
-		log->overflow_cause = arena_printf(
-			s->arena, "no room for the marks of one more thread: %s",
-			strerror((int)(cause & 0xffff)));
+		log->overflow_cause =
+			arena_printf(s->arena, "no room for the marks of one more thread: %s",
+				     strerror((int)(cause & 0xffff)));
 	else if (log->overflow)
-		log->overflow_cause = log->damage ? log->damage : "more threads than can mark, or a mark in a signal handler";
+		log->overflow_cause =
+			log->damage ? log->damage
+				    : "more threads than can mark, or a mark in a signal handler";
 	log->unmatched_end = AT64(h, struct marklog_header, unmatched_end);
 	log->unmatched_exclude = AT64(h, struct marklog_header, unmatched_exclude);
 	log->unmatched_phase = AT64(h, struct marklog_header, unmatched_phase);
@@ -430,7 +432,8 @@ static int read_sizes(struct source *s, const char *file, struct err *err)
 	h->excludes = AT32(b, struct marklog_header, excludes);
 	uint64_t stream = h->block_bytes + (uint64_t)h->records * h->record_bytes +
 			  (uint64_t)h->excludes * h->exclude_bytes;
-	if (h->header_bytes < MARKLOG_FIXED_BYTES || h->block_bytes < sizeof(struct marklog_stream) ||
+	if (h->header_bytes < MARKLOG_FIXED_BYTES ||
+	    h->block_bytes < sizeof(struct marklog_stream) ||
 	    h->record_bytes < sizeof(struct marklog_record) ||
 	    h->exclude_bytes < sizeof(struct marklog_exclude) || !h->kept ||
 	    h->kept >= h->records || h->records > RECORDS_MAX || !h->excludes ||

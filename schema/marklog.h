@@ -70,13 +70,13 @@ struct marklog_header {
 	uint32_t argv_cut;
 	struct marklog_span texts[MARKLOG_TEXTS];
 
-	uint32_t ready;   /* 1 when all above is written */
-	uint32_t streams; /* how many follow */
-	uint32_t exited;  /* 1 when the process came to its exit handlers */
+	uint32_t ready;          /* 1 when all above is written */
+	uint32_t streams;        /* how many follow */
+	uint32_t exited;         /* 1 when the process came to its exit handlers */
 	uint32_t overflow_errno; /* why entries were lost */
-	uint64_t api;        /* in the process itself: where its marker library is */
-	uint64_t mark_ticks; /* cost of 16 marks, measured at the start */
-	uint64_t overflow;   /* entries lost */
+	uint64_t api;            /* in the process itself: where its marker library is */
+	uint64_t mark_ticks;     /* cost of 16 marks, measured at the start */
+	uint64_t overflow;       /* entries lost */
 	uint64_t unmatched_end, unmatched_exclude, unmatched_phase, unmatched_step;
 	uint64_t syncs, syncs_missing, syncs_failed;
 
@@ -102,8 +102,8 @@ struct marklog_exclude {
 
 struct marklog_fold {
 	uint64_t count, gross, excluded, excludes;
-	uint64_t min, max;    /* net ticks */
-	uint64_t first, last; /* tick of the first begin and the last end */
+	uint64_t min, max;       /* net ticks */
+	uint64_t first, last;    /* tick of the first begin and the last end */
 	uint64_t bins[ROI_BINS]; /* net ns */
 };
 
@@ -135,8 +135,8 @@ struct marklog_stream {
 
 #define MARKLOG_BLOCK_BYTES 8192
 #define MARKLOG_FIXED_BYTES 8192 /* of the header, before its texts */
-#define MARKLOG_STREAM_BYTES                                                        \
-	(MARKLOG_BLOCK_BYTES + MARKLOG_RECORDS * sizeof(struct marklog_record) + \
+#define MARKLOG_STREAM_BYTES                                                                       \
+	(MARKLOG_BLOCK_BYTES + MARKLOG_RECORDS * sizeof(struct marklog_record) +                   \
 	 MARKLOG_EXCLUDES * sizeof(struct marklog_exclude))
 
 /* Do these bytes begin like one of these logs, of whatever version? */
@@ -149,7 +149,7 @@ int marklog_parse(struct roi_logs *logs, const char *file, const void *bytes, si
 
 /* ---- losses: what processes say that could not make their log ------------------------------- */
 
-#define MARKLOG_LOSSES "losses" /* file in the folder of the logs, made by the runner */
+#define MARKLOG_LOSSES "losses"         /* file in the folder of the logs, made by the runner */
 #define MARKLOG_UNATTACHED "unattached" /* text: lines of processes without a marker library */
 #define MARKLOG_LOSSES_MAGIC "roimeter-losses 1\n"
 #define MARKLOG_LOSS_SLOTS 255
@@ -175,8 +175,8 @@ struct marklog_losses {
 /* Make the file in the folder, with all its bytes reserved, before the first process starts. */
 int marklog_losses_create(const char *folder, struct err *err);
 
-/* What stands in "losses", "unattached" and the links ".loss.PID", one sentence each. A file that is not there says
- * nothing; what can't be read is a failure. The sentences live in the arena. */
+/* What stands in "losses", "unattached" and the links ".loss.PID", one sentence each. A file that
+ * is not there says nothing; what can't be read is a failure. The sentences live in the arena. */
 int marklog_losses_read(const char *folder, struct arena *a, struct txts *ret_sentences,
 			struct err *err);
 

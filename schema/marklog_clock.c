@@ -74,7 +74,7 @@ int source_clock(struct source *s)
 		return -EINVAL;
 	uint32_t clock = AT32(h, struct marklog_header, clock);
 	s->log->clock = clock == MARKLOG_MONOTONIC ? "monotonic"
-			: clock == MARKLOG_TSC	   ? "tsc"
+			: clock == MARKLOG_TSC     ? "tsc"
 						   : "cntvct";
 	s->rate = s->n_pairs > 1 ? pair_rate(&s->pairs[0], &s->pairs[s->n_pairs - 1]) : 1;
 	if (clock == MARKLOG_MONOTONIC)

@@ -48,8 +48,8 @@ struct sentences {
 
 static void say(struct sentences *s, const char *sentence)
 {
-	const char **items = arena_grow(s->arena, s->to->items, &s->cap, s->to->n + 1,
-					sizeof *items);
+	const char **items =
+		arena_grow(s->arena, s->to->items, &s->cap, s->to->n + 1, sizeof *items);
 	if (!items || !sentence) {
 		s->failed = true;
 		return;

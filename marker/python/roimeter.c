@@ -10,7 +10,7 @@
 
 #include "roimeter.h"
 
-static PyObject *sync_call; /* a framework's own device wait, or NULL */
+static PyObject *sync_call;                /* a framework's own device wait, or NULL */
 static PyObject *regions[2], *excludes[2]; /* without and with a wait for the device */
 static PyTypeObject *region_type, *exclude_type, *phase_type;
 
@@ -42,22 +42,22 @@ static int sync_now(void)
 	return 0;
 }
 
-#define MARK(name, MACRO)                                            \
-	static PyObject *name(PyObject *self, PyObject *none)        \
-	{                                                            \
-		(void)self;                                          \
-		(void)none;                                          \
-		MACRO();                                             \
-		return Py_NewRef(Py_None);                                      \
-	}                                                            \
-	static PyObject *name##_sync(PyObject *self, PyObject *none) \
-	{                                                            \
-		(void)self;                                          \
-		(void)none;                                          \
-		if (sync_now())                                      \
-			return NULL;                                 \
-		MACRO();                                             \
-		return Py_NewRef(Py_None);                                      \
+#define MARK(name, MACRO)                                                                          \
+	static PyObject *name(PyObject *self, PyObject *none)                                      \
+	{                                                                                          \
+		(void)self;                                                                        \
+		(void)none;                                                                        \
+		MACRO();                                                                           \
+		return Py_NewRef(Py_None);                                                         \
+	}                                                                                          \
+	static PyObject *name##_sync(PyObject *self, PyObject *none)                               \
+	{                                                                                          \
+		(void)self;                                                                        \
+		(void)none;                                                                        \
+		if (sync_now())                                                                    \
+			return NULL;                                                               \
+		MACRO();                                                                           \
+		return Py_NewRef(Py_None);                                                         \
 	}
 
 MARK(begin, ROIMETER_BEGIN)
@@ -102,7 +102,8 @@ static PyObject *set_sync(PyObject *self, PyObject *call)
 {
 	(void)self;
 	if (call != Py_None && !PyCallable_Check(call)) {
-		PyErr_SetString(PyExc_TypeError, "set_sync wants a function without arguments, or None");
+		PyErr_SetString(PyExc_TypeError,
+				"set_sync wants a function without arguments, or None");
 		return NULL;
 	}
 	PyObject *old = sync_call;
@@ -114,30 +115,29 @@ static PyObject *set_sync(PyObject *self, PyObject *call)
 /* ---- context managers ------------------------------------------------------------------------ */
 
 struct manager {
-	PyObject_HEAD
-	int sync;
+	PyObject_HEAD int sync;
 	PyObject *name; /* of a phase */
 };
 
 /* Whatever happened inside goes on: exceptions are not ours. */
-#define MANAGER(kind, BEGIN, END)                                                      \
-	static PyObject *kind##_enter(PyObject *self, PyObject *none)                  \
-	{                                                                              \
-		(void)none;                                                            \
-		if (((struct manager *)self)->sync && sync_now())                      \
-			return NULL;                                                   \
-		BEGIN();                                                               \
-		return Py_NewRef(self);                                                \
-	}                                                                              \
-	static PyObject *kind##_exit(PyObject *self, PyObject *const *args, Py_ssize_t n) \
-	{                                                                              \
-		(void)args;                                                            \
-		(void)n;                                                               \
-		int rc = ((struct manager *)self)->sync ? sync_now() : 0;              \
-		END(); /* also when waiting failed, or the region would stay open */   \
-		if (rc)                                                                \
-			return NULL;                                                   \
-		return Py_NewRef(Py_None);                                                        \
+#define MANAGER(kind, BEGIN, END)                                                                  \
+	static PyObject *kind##_enter(PyObject *self, PyObject *none)                              \
+	{                                                                                          \
+		(void)none;                                                                        \
+		if (((struct manager *)self)->sync && sync_now())                                  \
+			return NULL;                                                               \
+		BEGIN();                                                                           \
+		return Py_NewRef(self);                                                            \
+	}                                                                                          \
+	static PyObject *kind##_exit(PyObject *self, PyObject *const *args, Py_ssize_t n)          \
+	{                                                                                          \
+		(void)args;                                                                        \
+		(void)n;                                                                           \
+		int rc = ((struct manager *)self)->sync ? sync_now() : 0;                          \
+		END(); /* also when waiting failed, or the region would stay open */               \
+		if (rc)                                                                            \
+			return NULL;                                                               \
+		return Py_NewRef(Py_None);                                                         \
 	}
 
 MANAGER(region, ROIMETER_BEGIN, ROIMETER_END)
@@ -169,21 +169,21 @@ static void manager_free(PyObject *self)
 	Py_DECREF(type);
 }
 
-#define MANAGER_TYPE(kind, text)                                                               \
-	static PyMethodDef kind##_methods[] = {                                                \
-		{ "__enter__", kind##_enter, METH_NOARGS, NULL },                              \
-		{ "__exit__", (PyCFunction)(void (*)(void))kind##_exit, METH_FASTCALL, NULL }, \
-		{ NULL, NULL, 0, NULL },                                                       \
-	};                                                                                     \
-	static PyType_Slot kind##_slots[] = {                                                  \
-		{ Py_tp_methods, kind##_methods },                                             \
-		{ Py_tp_dealloc, manager_free },                                               \
-		{ Py_tp_doc, (void *)text },                                                   \
-		{ 0, NULL },                                                                   \
-	};                                                                                     \
-	static PyType_Spec kind##_spec = { "roimeter." #kind "_manager", sizeof(struct manager), 0, \
-					   Py_TPFLAGS_DEFAULT |                                \
-						   Py_TPFLAGS_DISALLOW_INSTANTIATION,          \
+#define MANAGER_TYPE(kind, text)                                                                   \
+	static PyMethodDef kind##_methods[] = {                                                    \
+		{ "__enter__", kind##_enter, METH_NOARGS, NULL },                                  \
+		{ "__exit__", (PyCFunction)(void (*)(void))kind##_exit, METH_FASTCALL, NULL },     \
+		{ NULL, NULL, 0, NULL },                                                           \
+	};                                                                                         \
+	static PyType_Slot kind##_slots[] = {                                                      \
+		{ Py_tp_methods, kind##_methods },                                                 \
+		{ Py_tp_dealloc, manager_free },                                                   \
+		{ Py_tp_doc, (void *)text },                                                       \
+		{ 0, NULL },                                                                       \
+	};                                                                                         \
+	static PyType_Spec kind##_spec = { "roimeter." #kind "_manager", sizeof(struct manager),   \
+					   0,                                                      \
+					   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, \
 					   kind##_slots }
 
 MANAGER_TYPE(region, "The region of interest, for `with`.");
@@ -235,7 +235,7 @@ static PyObject *phase(PyObject *self, PyObject *name)
 
 /* ---- the module ------------------------------------------------------------------------------ */
 
-#define WITH_NAMES(call) (PyCFunction)(void (*)(void))call, METH_VARARGS | METH_KEYWORDS
+#define WITH_NAMES(call) (PyCFunction)(void (*)(void)) call, METH_VARARGS | METH_KEYWORDS
 
 static PyMethodDef functions[] = {
 	{ "begin", begin, METH_NOARGS, "Begin the region of interest." },
@@ -259,9 +259,15 @@ static PyMethodDef functions[] = {
 };
 
 static struct PyModuleDef module = {
-	PyModuleDef_HEAD_INIT, "roimeter",
-	"Marks for Roimeter: which part of a program is to be measured.", -1,
-	functions, NULL, NULL, NULL, NULL
+	PyModuleDef_HEAD_INIT,
+	"roimeter",
+	"Marks for Roimeter: which part of a program is to be measured.",
+	-1,
+	functions,
+	NULL,
+	NULL,
+	NULL,
+	NULL
 };
 
 PyMODINIT_FUNC PyInit_roimeter(void);

@@ -114,8 +114,8 @@ static void phases_left_open(struct shared *shared)
 	ROIMETER_BEGIN();
 	char name[80];
 	for (int i = 0; i < 100; i++) { /* more names than there is room for, and too long */
-		(void)snprintf(name, sizeof name, "%d is a name of which the end is cut, \xc3\xa4\xc3\xa4\xc3\xa4",
-			       i);
+		(void)snprintf(name, sizeof name,
+			       "%d is a name of which the end is cut, \xc3\xa4\xc3\xa4\xc3\xa4", i);
 		ROIMETER_PHASE_BEGIN(name);
 		ROIMETER_PHASE_END();
 	}
@@ -663,7 +663,8 @@ static void mark_in_handler(int number)
 static void signals_while_marking(struct shared *shared)
 {
 	(void)signal(SIGALRM, mark_in_handler);
-	struct itimerval every = { .it_interval = { .tv_usec = 200 }, .it_value = { .tv_usec = 200 } };
+	struct itimerval every = { .it_interval = { .tv_usec = 200 },
+				   .it_value = { .tv_usec = 200 } };
 	(void)setitimer(ITIMER_REAL, &every, NULL);
 	int64_t until = own_clock_ns() + 30000000;
 	while (own_clock_ns() < until) {

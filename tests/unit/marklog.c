@@ -1,5 +1,5 @@
-/* The reader of mark logs, on logs made by hand: what stands in them, what was folded, how ticks become
- * time, and what becomes of files that are cut, foreign, or wrong. */
+/* The reader of mark logs, on logs made by hand: what stands in them, what was folded, how ticks
+ * become time, and what becomes of files that are cut, foreign, or wrong. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -62,10 +62,10 @@ static void identity_is_told(void **state)
 static void ticks_follow_the_kernels_clock(void **state)
 {
 	(void)state;
-	built_entry(&b, 0, 200, 400, 100);           /* 2 ticks a ns */
-	built_entry(&b, 0, 999000, 1004000, 0);      /* across the change: 500 ns and 1000 ns */
-	built_entry(&b, 0, 1500000, 1500400, 400);   /* 4 ticks a ns */
-	built_entry(&b, 0, 2000000, 2000000, 0);     /* at the last reading */
+	built_entry(&b, 0, 200, 400, 100);         /* 2 ticks a ns */
+	built_entry(&b, 0, 999000, 1004000, 0);    /* across the change: 500 ns and 1000 ns */
+	built_entry(&b, 0, 1500000, 1500400, 400); /* 4 ticks a ns */
+	built_entry(&b, 0, 2000000, 2000000, 0);   /* at the last reading */
 	const struct roi_log *log = parsed(BUILD_BYTES);
 	assert_int_equal(log->n_entries, 4);
 	const struct roi_entry *e = log->entries;
@@ -106,8 +106,13 @@ static void the_ring_holds_the_last_ones(void **state)
 	for (uint64_t i = 0; i < 10; i++)
 		built_entry(&b, 0, 1000 * i, 1000 * i + 20, 0);
 	struct marklog_fold *f = &built_stream(&b, 0)->folds[1];
-	*f = (struct marklog_fold){ .count = 2, .gross = 40, .min = 20, .max = 20,
-				    .first = 4000, .last = 5020, .excludes = 3 };
+	*f = (struct marklog_fold){ .count = 2,
+				    .gross = 40,
+				    .min = 20,
+				    .max = 20,
+				    .first = 4000,
+				    .last = 5020,
+				    .excludes = 3 };
 	f->bins[roi_bin(10)] = 2;
 	built_stream(&b, 0)->fold = 1;
 	const struct roi_log *log = parsed(BUILD_BYTES);
@@ -148,7 +153,8 @@ static void two_threads(void)
 	built_entry(&b, 0, 100, 1000, 100);
 	built_entry(&b, 1, 200, 600, 100);
 	for (unsigned i = 0; i < 2; i++) {
-		struct marklog_exclude *x = (struct marklog_exclude *)(void *)(built_records(&b, i) + 8);
+		struct marklog_exclude *x =
+			(struct marklog_exclude *)(void *)(built_records(&b, i) + 8);
 		x[0] = (struct marklog_exclude){ 400 + 50 * i, 500 + 50 * i };
 		built_stream(&b, i)->exclude_head = 1;
 	}
@@ -256,7 +262,8 @@ static void newer_logs_may_be_larger(void **state)
 	h->record_bytes = 48;
 	h->stream_bytes = (uint32_t)(sizeof larger - BUILD_HEADER);
 	for (size_t i = 0; i < 2; i++)
-		memcpy(larger + BUILD_HEADER + h->block_bytes + 48 * i, &built_records(&b, 0)[i], 32);
+		memcpy(larger + BUILD_HEADER + h->block_bytes + 48 * i, &built_records(&b, 0)[i],
+		       32);
 	assert_int_equal(roilog_parse(&logs, "new", larger, sizeof larger, NULL), 0);
 	assert_int_equal(logs.items[0]->n_entries, 2);
 	assert_int_equal(logs.items[0]->entries[1].end_ns, BUILD_MONO + 250);
