@@ -19,7 +19,7 @@ struct report_options {
 	const char *title; /* NULL: "Roimeter report" */
 };
 
-#define REPORT_RANKS_MAX 1024 /* with more rows, those of one execution are kept */
+#define REPORT_RANKS_MAX 1024  /* with more rows, those of one execution are kept */
 #define REPORT_OPS_MAX 15      /* operations of one record that are shown */
 #define REPORT_HISTORY_MAX 100 /* newest runs of one cell that are listed */
 

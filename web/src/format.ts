@@ -131,7 +131,3 @@ export function when(utc: string | undefined): string {
 export function plural(n: number, one: string, many = `${one}s`): string {
 	return `${count(n)} ${n === 1 ? one : many}`;
 }
-
-export function natural(a: string, b: string): number {
-	return a.localeCompare(b, "en", { numeric: true });
-}
