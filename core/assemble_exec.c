@@ -31,7 +31,7 @@ static const char *signal_text(struct arena *arena, int number)
 			    name ? name : "");
 }
 
-/* Why an execution did not end well. */
+/* How an execution ended that did not end well. */
 static const char *bad_end(struct assembly *a, const struct observed *seen)
 {
 	struct arena *arena = &a->rec->arena;
@@ -56,6 +56,22 @@ static const char *bad_end(struct assembly *a, const struct observed *seen)
 	if (known(row->exit_code))
 		return arena_printf(arena, "ended with exit code %d", (int)row->exit_code);
 	return arena_strdup(arena, "ended in an unknown way");
+}
+
+/* The same, and whether that was inside the region: there one looks first. */
+static const char *why_bad(struct assembly *a, const struct worked *w)
+{
+	struct arena *arena = &a->rec->arena;
+	const char *why = bad_end(a, w->seen);
+	uint64_t open = 0;
+	for (size_t i = 0; w->entered && i < w->seen->n_logs; i++)
+		open += w->processes[i].unterminated;
+	if (!why || !open)
+		return why;
+	if (w->job.processes == 1)
+		return arena_printf(arena, "%s, inside its region", why);
+	return arena_printf(arena, "%s, inside the region in %" PRIu64 " of %" PRIu64 " processes", why, open,
+			    w->job.processes);
 }
 
 /* "process 41 (rank 3)", as far as the log tells. */
@@ -123,7 +139,8 @@ static int sum_marks(struct assembly *a, struct worked *w)
 	if (!w->entered)
 		return 0;
 	w->pre_s = real_between(seen->start_real_ns, w->job.first_begin_real);
-	w->post_s = real_between(w->job.last_end_real, seen->end_real_ns);
+	if (!w->job.unfinished) /* else the region's end is not known */
+		w->post_s = real_between(w->job.last_end_real, seen->end_real_ns);
 	w->between_s = between(w);
 	if (w->job.last_end_real != ROI_UNKNOWN) /* something was finished */
 		w->roi_s = seconds(w->job.wall_ns);
@@ -154,7 +171,7 @@ int work_out(struct assembly *a, struct worked *w)
 		w->status = seen->end == END_TIMEOUT       ? "timeout"
 			    : seen->end == END_INTERRUPTED ? "interrupted"
 							   : "failed";
-		w->why = bad_end(a, seen);
+		w->why = why_bad(a, w);
 		rc = w->why ? 0 : -ENOMEM;
 	}
 	if (a->by_timer) {
@@ -228,11 +245,13 @@ static int put_execution(struct assembly *a, const struct worked *w, struct exec
 	if (w->entered) {
 		row->pre_roi_s = w->pre_s;
 		row->post_roi_s = w->post_s;
-		row->excluded_s = seconds(w->job.excluded_ns);
 		row->entries = (double)w->job.entries;
 		row->processes = (double)w->job.processes;
 		row->unfinished = (double)w->job.unfinished;
-		row->imbalance_s = seconds(w->job.imbalance_ns);
+		if (w->job.last_end_real != ROI_UNKNOWN) /* something was finished */
+			row->excluded_s = seconds(w->job.excluded_ns);
+		if (w->job.processes > w->job.unfinished)
+			row->imbalance_s = seconds(w->job.imbalance_ns);
 	}
 	row->steps = largest_steps(seen);
 	if (a->by_timer && seen->timer && seen->timer->rc == 0) {

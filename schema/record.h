@@ -60,11 +60,11 @@
 	F(txt, stable_rule, "", "range or iqr")                                               \
 	F(ter, two_levels, "", "the samples fall into two groups of two or more; null for one") \
 	F(ter, drift, "", "the samples rise or fall with their order; null below 5")          \
-	F(num, entries, "1", "region entries per process, the largest")                       \
+	F(num, entries, "1", "entries that a process began, the largest")                     \
 	F(num, excluded_s, "s", "time inside the region that the marks leave out, the largest") \
 	F(num, excludes, "1", "number of exclude pairs, the largest")                         \
 	F(num, processes, "1", "processes that entered the region")                           \
-	F(num, unfinished, "1", "processes that entered it and never finished an entry")      \
+	F(num, unfinished, "1", "processes that left an entry open, or finished none")           \
 	F(num, imbalance_s, "s", "slowest - fastest over the processes that finished")        \
 	F(num, steps, "1", "steps marked, or reported by the timer")                          \
 	F(num, step_s, "s", "mean duration of a step")                                        \
@@ -278,11 +278,11 @@
 	F(num, process_wall_s, "s", "start to end")                                   \
 	F(num, roi_s, "s", "net region of the slowest process")                       \
 	F(num, pre_roi_s, "s", "start to first entry")                                \
-	F(num, post_roi_s, "s", "last end to end")                                    \
+	F(num, post_roi_s, "s", "last end to end; null if it ended inside the region") \
 	F(num, excluded_s, "s", "left out, the largest")                              \
-	F(num, entries, "1", "the largest")                                           \
+	F(num, entries, "1", "begun, the largest")                                    \
 	F(num, processes, "1", "that entered")                                        \
-	F(num, unfinished, "1", "that never finished an entry")                       \
+	F(num, unfinished, "1", "that left an entry open, or finished none")          \
 	F(num, imbalance_s, "s", "over those that finished")                          \
 	F(num, steps, "1", "steps")                                                   \
 	F(num, fom, "", "figure of merit")                                            \

@@ -250,6 +250,25 @@ static void ending_inside_the_region_is_no_sample(void **state)
 	assert_string_equal(r->executions.items[1].status, "roi_missing");
 	assert_int_equal(r->ranks.items[1].unterminated, YES);
 	assert_false(known(r->ranks.items[1].roi_s));
+	const struct execution *left = &r->executions.items[1];
+	assert_true(left->unfinished == 1);
+	assert_false(known(left->post_roi_s)); /* it has no "after the region" */
+	assert_false(known(left->imbalance_s)); /* of no process: not 0 */
+	assert_false(known(left->excluded_s));
+}
+
+static void being_killed_inside_the_region_is_said(void **state)
+{
+	(void)state;
+	struct observed *seen = clean("clean.0", 500);
+	leave_open(process("1", 500));
+	seen->row.exit_code = NAN;
+	seen->row.signal = 9;
+	const struct record_body *r = assembled();
+	assert_string_equal(r->status_text, "clean.0 was ended by signal 9, SIGKILL, inside the region in 1 of 2 "
+					    "processes");
+	assert_false(known(r->executions.items[0].post_roi_s));
+	near(0.5, r->executions.items[0].roi_s);
 }
 
 static void a_lost_end_is_no_sample_either(void **state)
@@ -659,6 +678,7 @@ int main(void)
 		TEST(the_first_failure_decides_and_earlier_samples_stay),
 		TEST(each_bad_end_has_its_status),
 		TEST(ending_inside_the_region_is_no_sample),
+		TEST(being_killed_inside_the_region_is_said),
 		TEST(a_lost_end_is_no_sample_either),
 		TEST(without_any_region_it_is_missing_and_never_the_process),
 		TEST(nothing_made_is_not_ok),
