@@ -444,11 +444,14 @@ static void read_context(struct reading *r)
 {
 	struct timer_result *ret = r->ret;
 	const struct timer_def *d = r->def;
-	/* The first that is there. A count of 0 in a run with a region only says that this output
-	 * does not tell its steps. */
-	for (size_t i = 0; i < d->steps.n && !known(ret->steps); i++)
-		if (term_value(r, &d->steps.items[i], &ret->steps) != FOUND || ret->steps == 0)
+	/* The first that is there. A count of 0 lines in a run with a region only says that this
+	 * output does not tell its steps; a 0 that the program prints is one. */
+	for (size_t i = 0; i < d->steps.n && !known(ret->steps); i++) {
+		const struct timer_term *t = &d->steps.items[i];
+		if (term_value(r, t, &ret->steps) != FOUND ||
+		    (t->take == TAKE_COUNT && ret->steps == 0))
 			ret->steps = NAN;
+	}
 	if (d->excluded.n && terms_sum(r, &d->excluded, &ret->excluded_s) != FOUND)
 		ret->excluded_s = NAN;
 	if (d->setup.n && terms_sum(r, &d->setup, &ret->setup_s) != FOUND)
