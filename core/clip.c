@@ -205,7 +205,8 @@ static void count(struct clip_sums *s, const struct trace_op *op, uint64_t ns)
 {
 	s->time_ns[op->category] += (double)ns;
 	s->ops[op->category] += 1;
-	s->bytes[op->category] += op->bytes * ((double)ns / (double)(op->end_ns - op->begin_ns));
+	/* In this order: a share of 33 / 108 is rounded, and half a byte would be half no more. */
+	s->bytes[op->category] += op->bytes * (double)ns / (double)(op->end_ns - op->begin_ns);
 	s->op_sum_ns += ns;
 }
 
@@ -250,6 +251,7 @@ struct rows {
 static int read_ops(struct work *w, struct rows *rows, struct err *err)
 {
 	const struct trace *t = w->trace;
+	bool of_whole = t->ops_of_whole && !w->ret->found;
 	for (size_t i = 0; i < t->n_ops; i++) {
 		const struct trace_op *op = &t->ops[i];
 		if (op->category >= CATEGORIES || (t->devices && op->device >= t->n_devices))
@@ -269,7 +271,7 @@ static int read_ops(struct work *w, struct rows *rows, struct err *err)
 		count(&w->ret->whole, op, all);
 		if (inside)
 			count(&w->ret->roi, op, inside);
-		uint64_t ns = t->ops_of_whole ? all : inside;
+		uint64_t ns = of_whole ? all : inside;
 		if (ns)
 			rows->items[rows->n++] = (struct row){ op->name, op->category, ns };
 	}

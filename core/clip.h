@@ -47,8 +47,7 @@ struct trace {
 	const char *runtime; /* "cuda"; NULL unknown */
 	unsigned observes;   /* bit 1u << category; what is not in it is null, not 0 */
 	double dropped_ops;  /* NAN unknown */
-	bool ops_of_whole; /* the table of operations is of the whole processes: there is no region
-			    */
+	bool ops_of_whole; /* without a region the table of operations is of the whole processes */
 };
 
 /* A category that nobody observes is NAN in all three. */

@@ -144,7 +144,7 @@ static int put_ops(struct record *rec, const struct trace *trace, const struct c
 			return -ENOMEM;
 	}
 	b->ops.n = clip->n_ops;
-	b->ops_scope = trace->ops_of_whole ? "whole_process" : "roi";
+	b->ops_scope = trace->ops_of_whole && !clip->found ? "whole_process" : "roi";
 	return 0;
 }
 

@@ -158,16 +158,15 @@ int roi_job_sum(const struct roi_process *processes, size_t n, struct roi_job *r
 		job.approximate |= p->approximate;
 		job.lost_ends += p->lost_ends;
 		job.folded += p->folded;
-		if (!p->finished || p->unterminated) {
-			job.unfinished++;
-			continue;
-		}
+		job.unfinished += !p->finished || p->unterminated;
+		if (!p->finished)
+			continue; /* died in its first entry: that is no time of 0 */
 		fastest = min_u64(fastest, p->wall_ns);
 		slowest = max_u64(slowest, p->wall_ns);
 	}
 	if (!job.processes)
 		return -ENOENT;
-	job.imbalance_ns = job.processes > job.unfinished ? slowest - fastest : 0;
+	job.imbalance_ns = fastest <= slowest ? slowest - fastest : 0;
 	*ret = job;
 	return 0;
 }

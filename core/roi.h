@@ -26,7 +26,7 @@ struct roi_job {
 	uint64_t unfinished; /* of these, without one finished entry, or with an open one */
 	uint64_t entries, excluded_ns, excludes; /* largest over processes */
 	uint64_t wall_ns;      /* net time of the slowest; what an unfinished one finished counts */
-	uint64_t imbalance_ns; /* slowest - fastest over those that finished */
+	uint64_t imbalance_ns; /* slowest - fastest over those with a finished entry */
 	size_t slowest;        /* index of that process */
 	int64_t first_begin_real, last_end_real;
 	bool unterminated, approximate;

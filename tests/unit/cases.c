@@ -545,6 +545,12 @@ static void our_copy_of_the_examples_holds(void **state)
 	assert_true(run_file("tests/fixtures/roi-cases.json") >= 50);
 }
 
+static void further_examples_hold(void **state)
+{
+	(void)state;
+	assert_true(run_file("tests/fixtures/roi-cases-more.json") >= 7);
+}
+
 static void the_examples_beside_the_repository_hold(void **state)
 {
 	(void)state;
@@ -708,6 +714,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(our_copy_of_the_examples_holds),
+		cmocka_unit_test(further_examples_hold),
 		cmocka_unit_test(the_examples_beside_the_repository_hold),
 		cmocka_unit_test(a_lost_end_is_flagged_and_not_two_entries),
 		cmocka_unit_test(two_processes_in_one_file_are_two),

@@ -225,6 +225,7 @@ static void every_worked_example_holds(void **state)
 {
 	(void)state;
 	assert_int_equal(all_of("tests/fixtures/cases-text.json"), 33);
+	assert_true(all_of("tests/fixtures/roi-cases-more.json") >= 1);
 }
 
 static void those_beside_the_repository_hold_too(void **state)
