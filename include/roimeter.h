@@ -50,7 +50,12 @@
 #endif
 
 #ifdef __cplusplus
+#define ROIMETER_CAST_(type, value) static_cast<type>(value)
+#define ROIMETER_NULL_ nullptr
 extern "C" {
+#else
+#define ROIMETER_CAST_(type, value) ((type)(value))
+#define ROIMETER_NULL_ NULL
 #endif
 
 /* What the library offers. Members are only ever added at the end. */
@@ -92,7 +97,7 @@ struct roimeter_gate {
 	const struct roimeter_api *api;
 };
 extern struct roimeter_gate roimeter_gate_ __attribute__((weak, visibility("hidden")));
-struct roimeter_gate roimeter_gate_ = { 0, 0 };
+struct roimeter_gate roimeter_gate_ = { 0, ROIMETER_NULL_ };
 
 #define ROIMETER_MARK_(call)                                                                  \
 	(__builtin_expect(__atomic_load_n(&roimeter_gate_.state, __ATOMIC_RELAXED) !=         \
@@ -134,12 +139,12 @@ void roimeter_unattached_(const char *log, const char *why)
 	char *path_end = path + sizeof path, *line_end = line + sizeof line - 1;
 	char *at = digits + sizeof digits - 1;
 	char *name = roimeter_put_(path, path_end, log);
-	unsigned long pid = (unsigned long)getpid();
+	unsigned long pid = ROIMETER_CAST_(unsigned long, getpid());
 	int out;
 
 	*at = 0;
 	do
-		*--at = (char)('0' + pid % 10);
+		*--at = ROIMETER_CAST_(char, '0' + pid % 10);
 	while (pid /= 10);
 	(void)roimeter_put_(
 		roimeter_put_(roimeter_put_(roimeter_put_(line, line_end, "pid "), line_end, at),
@@ -154,7 +159,7 @@ void roimeter_unattached_(const char *log, const char *why)
 		written = write(out, line, n + 1);
 		line[n] = 0;
 		(void)close(out);
-		if (written == (ssize_t)(n + 1))
+		if (written == ROIMETER_CAST_(ssize_t, n + 1))
 			return;
 	}
 	(void)roimeter_put_(roimeter_put_(name, path_end, "/.loss."), path_end, at);
@@ -183,28 +188,29 @@ const struct roimeter_api *roimeter_load_(const char *name, const char **ret_why
 		void *(*open)(const char *, int);
 		char *(*error)(void);
 	} dl, said;
-	const struct roimeter_api *api = 0;
+	const struct roimeter_api *api = ROIMETER_NULL_;
 	void *library;
 
 	*ret_why = "the program can load no library: link it with libroimeter.a, or with -ldl";
 	if (roimeter_static_() || !roimeter_dlsym_)
-		return 0;
-	dl.symbol = roimeter_dlsym_(0, "dlopen");
-	said.symbol = roimeter_dlsym_(0, "dlerror"); /* now: a dlsym forgets the last error */
+		return ROIMETER_NULL_;
+	dl.symbol = roimeter_dlsym_(ROIMETER_NULL_, "dlopen");
+	said.symbol = roimeter_dlsym_(ROIMETER_NULL_, "dlerror"); /* now: a dlsym forgets the last error */
 	if (!dl.symbol)
-		return 0;
+		return ROIMETER_NULL_;
 	*ret_why = "libroimeter could not be loaded";
 	library = dl.open(name, RTLD_NOW | RTLD_LOCAL);
 	if (library)
-		api = (const struct roimeter_api *)roimeter_dlsym_(library, "roimeter_api_1");
+		api = ROIMETER_CAST_(const struct roimeter_api *,
+				     roimeter_dlsym_(library, "roimeter_api_1"));
 	if (!api) {
 		if (said.symbol)
 			*ret_why = said.error();
-		return 0;
+		return ROIMETER_NULL_;
 	}
 	if (api->size < sizeof *api) {
 		*ret_why = "libroimeter is older than the header that the program was made with";
-		return 0;
+		return ROIMETER_NULL_;
 	}
 	return api;
 }
@@ -213,7 +219,7 @@ const struct roimeter_api *roimeter_find_(const char *log)
 {
 	const struct roimeter_api *api = &roimeter_api_1;
 	const char *name = getenv("ROIMETER_LIBRARY");
-	const char *why = 0;
+	const char *why = ROIMETER_NULL_;
 
 	if (api)
 		return api; /* linked with it */
@@ -230,7 +236,7 @@ const struct roimeter_api *roimeter_attach_(void)
 {
 	int saved = errno;
 	const char *log = getenv("ROIMETER_LOG");
-	const struct roimeter_api *api = 0;
+	const struct roimeter_api *api = ROIMETER_NULL_;
 
 	/* Not in a set-user-id program: its environment is not to be trusted. */
 	if (!getauxval(AT_SECURE) &&
@@ -266,6 +272,8 @@ void roimeter_phase_end_(void) ROIMETER_CALL_(phase_end())
 void roimeter_sync_(void) ROIMETER_CALL_(sync())
 
 #undef ROIMETER_CALL_
+#undef ROIMETER_CAST_
+#undef ROIMETER_NULL_
 #undef ROIMETER_ONE_
 
 #ifdef __cplusplus
