@@ -15,6 +15,7 @@
 #include "cli/run_progress.h"
 #include "cli/run_options.h"
 #include "cli/run_text.h"
+#include "cli/words.h"
 #include "lib/file.h"
 #include "lib/num.h"
 #include "run/cgroup.h"
@@ -82,9 +83,15 @@ static int take_allow(struct session *s, struct txts *ret, struct err *err)
 	return 0;
 }
 
+/* What the call or the configuration says; NULL where it would be asked for. */
+static const char *platform_told(const struct session *s)
+{
+	return s->o.platform ? s->o.platform : s->config.platform;
+}
+
 static int find_platform(struct session *s, struct err *err)
 {
-	const char *id = s->o.platform ? s->o.platform : s->config.platform;
+	const char *id = platform_told(s);
 	const struct platform_options o = { .root = "", .nvml = PLATFORM_NVML };
 	int rc = id ? platform_check_id(id, err) : 0;
 	if (s->o.dry_run) { /* which starts and asks nothing */
@@ -322,7 +329,7 @@ static int print_plan_json(const struct session *s, const struct sweep *sweep, s
 					 "region", c->c->region ? c->c->region : "markers", "env",
 					 plan_texts(&c->env), "argv", plan_texts(&c->argv)));
 	}
-	json_t *out = json_pack("{s:s,s:o}", "platform", s->platform.id, "cases", cases);
+	json_t *out = json_pack("{s:s?,s:o}", "platform", platform_told(s), "cases", cases);
 	int rc = out ? json_text(&b, out) : -ENOMEM;
 	if (!rc)
 		(void)printf("%s\n", b.data);
@@ -339,14 +346,15 @@ static void print_plan(const struct session *s, const struct sweep *sweep)
 		double warmups, cleans, timeout;
 		sweep_counts(sweep, i, &warmups, &cleans, &timeout);
 		total += warmups + cleans;
-		(void)printf("%s/%s: %.0f warm-up + %.0f clean, at most %.15g s each, %s\n ",
+		(void)printf("%s/%s: %.0f warm-up + %.0f clean, at most %.15g s each, %s\n",
 			     c->c->app, c->c->name, warmups, cleans, timeout,
 			     c->c->region ? c->c->region : "markers");
+		struct buf line = { 0 };
 		for (size_t k = 0; k < c->env.n; k++)
-			(void)printf(" %s", c->env.items[k]);
-		for (size_t k = 0; k < c->argv.n; k++)
-			(void)printf(" %s", c->argv.items[k]);
-		(void)printf("\n");
+			words_assignment(&line, c->env.items[k]);
+		words_command(&line, &c->argv);
+		(void)printf("  %s\n", line.data);
+		buf_done(&line);
 	}
 	(void)printf("%zu case%s, %.0f executions, platform %s; nothing was started\n",
 		     sweep_cases(sweep), sweep_cases(sweep) == 1 ? "" : "s", total, s->platform.id);

@@ -2,42 +2,43 @@
 #include "cli/run_text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "cli/words.h"
 #include "lib/num.h"
 
-/* Wrapped at the width of a terminal, further lines indented. */
-static void put_wrapped(struct buf *b, const char *head, const char *text)
+#define INDENT "              "
+
+static void put_sentence(struct buf *b, const char *head, const char *text)
 {
-	size_t indent = 14, width = 100 - indent, at = 0;
-	buf_printf(b, "  %-11s ", head);
-	for (const char *p = text; *p;) {
-		size_t n = strcspn(p, " \n");
-		if (at && at + 1 + n > width) {
-			buf_printf(b, "\n%*s", (int)indent, "");
-			at = 0;
-		} else if (at) {
-			buf_puts(b, " ");
-			at++;
-		}
-		buf_printf(b, "%.*s", (int)n, p);
-		at += n;
-		p += n + strspn(p + n, " \n");
-	}
-	buf_puts(b, "\n");
+	char first[32];
+	(void)snprintf(first, sizeof first, "  %-11s ", head);
+	words_wrapped(b, first, INDENT, text);
+}
+
+/* What most often lies behind a region that is not there at all. */
+static void put_hint(struct buf *b, const struct record_body *r)
+{
+	if (strcmp(r->status, "roi_missing") == 0 && !r->ranks.n)
+		put_sentence(
+			b, "hint",
+			"Is the program marked with roimeter.h, does it come to its BEGIN with "
+			"this "
+			"input, and do scripts and launchers pass the variables ROIMETER_* on?");
 }
 
 static void put_region(struct buf *b, const struct record_body *r)
 {
-	char median[32], low[32], high[32];
+	char median[32], low[32], high[32], share[32];
 	const struct roi *roi = &r->roi;
 	if (!known(roi->wall_s))
 		return;
 	buf_printf(b, "  %-11s %s, median of %zu execution%s", "region",
 		   num_duration(median, roi->wall_s), roi->runs_s.n, roi->runs_s.n == 1 ? "" : "s");
 	if (roi->runs_s.n > 1)
-		buf_printf(b, ": %s to %s, spread %.2g %%%s", num_duration(low, roi->min_s),
-			   num_duration(high, roi->max_s), 100 * roi->spread,
+		buf_printf(b, ": %s to %s, spread %s %%%s", num_duration(low, roi->min_s),
+			   num_duration(high, roi->max_s), words_percent(share, roi->spread),
 			   roi->stable == YES  ? ", stable"
 			   : roi->stable == NO ? ", not stable"
 					       : "");
@@ -98,7 +99,9 @@ static void put_numbers(struct buf *b, const struct record_body *r)
 	if (known(o->value_s)) {
 		buf_printf(b, "  %-11s %s", "own timer", num_duration(text, o->value_s));
 		if (known(o->roi_diff_frac))
-			buf_printf(b, "; the region differs by %+.2g %%", 100 * o->roi_diff_frac);
+			buf_printf(b, "; the region differs by %s%s %%",
+				   o->roi_diff_frac < 0 ? "" : "+",
+				   words_percent(text, o->roi_diff_frac));
 		buf_puts(b, "\n");
 	}
 }
@@ -108,7 +111,8 @@ void run_text(struct buf *b, const struct record *rec)
 	const struct record_body *r = &rec->body;
 	buf_printf(b, "%s/%s on %s: %s\n", r->app, r->case_, r->platform, r->status);
 	if (r->status_text)
-		put_wrapped(b, "why", r->status_text);
+		put_sentence(b, "why", r->status_text);
+	put_hint(b, r);
 	put_region(b, r);
 	put_marks(b, r);
 	put_process(b, r);
@@ -117,14 +121,10 @@ void run_text(struct buf *b, const struct record *rec)
 		if (r->executions.items[i].output_tail && strcmp(r->status, "ok") != 0) {
 			buf_printf(b, "  %-11s last lines of %s:\n", "output",
 				   r->executions.items[i].name);
-			for (const char *p = r->executions.items[i].output_tail; *p;) {
-				size_t n = strcspn(p, "\n");
-				buf_printf(b, "  | %.*s\n", (int)n, p);
-				p += n + (p[n] == '\n');
-			}
+			words_quoted_lines(b, r->executions.items[i].output_tail);
 			break;
 		}
 	for (size_t i = 0; i < r->caveats.n; i++)
-		put_wrapped(b, "note", r->caveats.items[i].text);
+		put_sentence(b, "note", r->caveats.items[i].text);
 	buf_printf(b, "  %-11s %s\n", "run", r->run_id);
 }

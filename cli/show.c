@@ -4,16 +4,15 @@
 #include "cli/show.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/table.h"
+#include "cli/words.h"
 #include "lib/num.h"
 #include "schema/walk.h"
 
 #define RANKS_SHOWN 64
 #define OPS_SHOWN 15
-#define LINE_WIDTH 96
 
 struct page {
 	struct buf *b;
@@ -37,37 +36,9 @@ static void heading(struct page *p, const char *title)
 	buf_printf(p->b, "\n%s\n", title);
 }
 
-/* Text of a record may hold anything; a terminal obeys control characters. */
 static void put_plain(struct buf *b, const char *text)
 {
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-		buf_put(b, c < ' ' || c == 127 ? " " : text, 1);
-	}
-}
-
-/* Words as far as they fit on a line; a word that is longer than a line stands alone. */
-static void put_wrapped(struct buf *b, const char *first, const char *others, const char *text)
-{
-	size_t at = strlen(first);
-	buf_puts(b, first);
-	for (bool begun = false; *text; begun = true) {
-		size_t n = strcspn(text, " ");
-		if (begun && at + 1 + n > LINE_WIDTH) {
-			buf_printf(b, "\n%s", others);
-			at = strlen(others);
-		} else if (begun) {
-			buf_puts(b, " ");
-			at++;
-		}
-		char *word = strndup(text, n);
-		put_plain(b, word ? word : "");
-		free(word);
-		at += n;
-		text += n;
-		text += strspn(text, " ");
-	}
-	buf_puts(b, "\n");
+	words_plain(b, text, strlen(text));
 }
 
 static void line(struct page *p, const char *label, const char *value)
@@ -81,7 +52,8 @@ static void missing(struct page *p, const char *label, const char *field)
 {
 	const char *why = why_null(p, field);
 	char text[64];
-	(void)snprintf(text, sizeof text, "-%s%s%s", why ? " (" : "", why ? why : "", why ? ")" : "");
+	(void)snprintf(text, sizeof text, "-%s%s%s", why ? " (" : "", why ? why : "",
+		       why ? ")" : "");
 	for (char *at = text; *at; at++)
 		if (*at == '_')
 			*at = ' ';
@@ -132,19 +104,20 @@ static void maybe_seconds(struct page *p, const char *label, double x)
 static void maybe_list(struct page *p, const char *label, const struct txts *list)
 {
 	struct buf b = { .max = 1 << 20 };
-	for (size_t i = 0; i < list->n; i++)
-		buf_printf(&b, "%s%s", i ? " " : "", list->items[i]);
+	words_command(&b, list);
 	maybe_text(p, label, b.failed ? NULL : b.data);
 	buf_done(&b);
 }
 
-/* ---- headline --------------------------------------------------------------------------------- */
+/* ---- headline ---------------------------------------------------------------------------------
+ */
 
 static void head(struct page *p)
 {
 	const struct record_body *r = p->r;
 	buf_printf(p->b, "%s  %s / %s on %s\n", r->suite, r->app, r->case_, r->platform);
-	buf_printf(p->b, "%s, %s%s%s\n", r->run_id, r->kind, r->utc ? " " : "", r->utc ? r->utc : "");
+	buf_printf(p->b, "%s, %s%s%s\n", r->run_id, r->kind, r->utc ? " " : "",
+		   r->utc ? r->utc : "");
 	if (strcmp(r->status, "ok") != 0) {
 		buf_printf(p->b, "NO RESULT: %s", r->status);
 		if (r->status_text) {
@@ -170,16 +143,16 @@ static void region(struct page *p)
 	if (known(m->cleans_used)) {
 		(void)snprintf(text, sizeof text, "%.0f", m->cleans_used);
 		if (known(m->cleans_made) && m->cleans_made != m->cleans_used)
-			(void)snprintf(text, sizeof text, "%.0f of %.0f clean executions", m->cleans_used,
-				       m->cleans_made);
+			(void)snprintf(text, sizeof text, "%.0f of %.0f clean executions",
+				       m->cleans_used, m->cleans_made);
 		line(p, "samples", text);
 	} else {
 		missing(p, "samples", "measurement.cleans_used");
 	}
 	if (r->ci95_s.n == 2 && known(r->ci95_coverage)) {
 		(void)snprintf(text, sizeof text, "%s to %s, covers the median in %.1f %% of cases",
-			       num_duration(a, r->ci95_s.items[0]), num_duration(b, r->ci95_s.items[1]),
-			       r->ci95_coverage * 100);
+			       num_duration(a, r->ci95_s.items[0]),
+			       num_duration(b, r->ci95_s.items[1]), r->ci95_coverage * 100);
 		line(p, "interval of the median", text);
 	} else {
 		missing(p, "interval of the median", "roi.ci95_s");
@@ -211,12 +184,14 @@ static void region(struct page *p)
 	maybe_text(p, "measured by", r->timer ? r->timer : r->source);
 	maybe_seconds(p, "under the collector", r->profiled_wall_s);
 	if (known(r->profiler_inflation)) {
-		(void)snprintf(text, sizeof text, "%.2f times the clean region", r->profiler_inflation);
+		(void)snprintf(text, sizeof text, "%.2f times the clean region",
+			       r->profiler_inflation);
 		line(p, "collector's cost", text);
 	}
 }
 
-/* ---- tables -------------------------------------------------------------------------------------- */
+/* ---- tables
+ * -------------------------------------------------------------------------------------- */
 
 static void cell_seconds(struct text_table *t, double x)
 {
@@ -236,10 +211,11 @@ static void executions(struct page *p)
 {
 	static const struct text_column columns[] = {
 		{ "execution", false }, { "status", false }, { "used", false }, { "region", true },
-		{ "process", true }, { "before", true }, { "after", true }, { "exit", true },
-		{ "load", true }, { "why", false },
+		{ "process", true },    { "before", true },  { "after", true }, { "exit", true },
+		{ "load", true },       { "why", false },
 	};
-	struct text_table t = { .columns = columns, .n_columns = sizeof columns / sizeof *columns,
+	struct text_table t = { .columns = columns,
+				.n_columns = sizeof columns / sizeof *columns,
 				.drop_empty = true };
 	for (size_t i = 0; i < p->r->executions.n; i++) {
 		const struct execution *e = &p->r->executions.items[i];
@@ -268,10 +244,11 @@ static void executions(struct page *p)
 static void ranks(struct page *p)
 {
 	static const struct text_column columns[] = {
-		{ "execution", false }, { "rank", true }, { "host", false }, { "region", true },
-		{ "left out", true }, { "entries", true }, { "steps", true }, { "CPUs", false },
+		{ "execution", false }, { "rank", true },    { "host", false }, { "region", true },
+		{ "left out", true },   { "entries", true }, { "steps", true }, { "CPUs", false },
 	};
-	struct text_table t = { .columns = columns, .n_columns = sizeof columns / sizeof *columns,
+	struct text_table t = { .columns = columns,
+				.n_columns = sizeof columns / sizeof *columns,
 				.drop_empty = true };
 	size_t n = p->r->ranks.n;
 	if (n <= p->r->executions.n) /* one process each: the table above has it all */
@@ -299,10 +276,11 @@ static void ranks(struct page *p)
 static void phases(struct page *p)
 {
 	static const struct text_column columns[] = {
-		{ "phase", false }, { "times", true }, { "total", true }, { "share", true },
-		{ "shortest", true }, { "longest", true },
+		{ "phase", false }, { "times", true },    { "total", true },
+		{ "share", true },  { "shortest", true }, { "longest", true },
 	};
-	struct text_table t = { .columns = columns, .n_columns = sizeof columns / sizeof *columns,
+	struct text_table t = { .columns = columns,
+				.n_columns = sizeof columns / sizeof *columns,
 				.drop_empty = true };
 	for (size_t i = 0; i < p->r->phases.n; i++) {
 		const struct phase *f = &p->r->phases.items[i];
@@ -324,10 +302,11 @@ static void phases(struct page *p)
 static void operations(struct page *p)
 {
 	static const struct text_column columns[] = {
-		{ "operation", false }, { "kind", false }, { "times", true }, { "total", true },
-		{ "mean", true }, { "share", true },
+		{ "operation", false }, { "kind", false }, { "times", true },
+		{ "total", true },      { "mean", true },  { "share", true },
 	};
-	struct text_table t = { .columns = columns, .n_columns = sizeof columns / sizeof *columns,
+	struct text_table t = { .columns = columns,
+				.n_columns = sizeof columns / sizeof *columns,
 				.drop_empty = true };
 	size_t n = p->r->ops.n;
 	for (size_t i = 0; i < n && i < OPS_SHOWN; i++) {
@@ -345,13 +324,15 @@ static void operations(struct page *p)
 	}
 	if (n)
 		heading(p, p->r->ops_scope && strcmp(p->r->ops_scope, "whole_process") == 0
-				   ? "Device operations of the whole process" : "Device operations in the region");
+				   ? "Device operations of the whole process"
+				   : "Device operations in the region");
 	text_table_put(&t, "  ", p->b);
 	if (n > OPS_SHOWN)
 		buf_printf(p->b, "  and %zu more: --format json has all\n", n - OPS_SHOWN);
 }
 
-/* ---- blocks -------------------------------------------------------------------------------------- */
+/* ---- blocks
+ * -------------------------------------------------------------------------------------- */
 
 static void metrics(struct page *p)
 {
@@ -361,13 +342,15 @@ static void metrics(struct page *p)
 	if (known(f->value) || (f->status && strcmp(f->status, "none") != 0)) {
 		heading(p, "Figure of merit");
 		if (known(f->value))
-			(void)snprintf(text, sizeof text, "%.15g %.60s", f->value, f->unit ? f->unit : "");
+			(void)snprintf(text, sizeof text, "%.15g %.60s", f->value,
+				       f->unit ? f->unit : "");
 		else
 			(void)snprintf(text, sizeof text, "- (%.60s)", f->status);
 		line(p, f->name ? f->name : "value", text);
 		maybe_text(p, "better", f->better);
 	}
-	if (known(o->value_s) || known(o->roi_diff_frac) || (o->status && strcmp(o->status, "none") != 0)) {
+	if (known(o->value_s) || known(o->roi_diff_frac) ||
+	    (o->status && strcmp(o->status, "none") != 0)) {
 		heading(p, "The application's own timer");
 		if (known(o->value_s))
 			line(p, "value", num_duration(a, o->value_s));
@@ -381,10 +364,11 @@ static void metrics(struct page *p)
 	}
 }
 
-#define CATEGORIES(X)                                                                      \
-	X(compute, "kernels") X(copy_h2d, "copies host to device")                         \
-	X(copy_d2h, "copies device to host") X(copy_d2d, "copies on the device")           \
-	X(copy_other, "other copies") X(fill, "fills") X(collective, "collectives") X(other, "other")
+#define CATEGORIES(X)                                                                              \
+	X(compute, "kernels")                                                                      \
+	X(copy_h2d, "copies host to device") X(copy_d2h, "copies device to host")                  \
+		X(copy_d2d, "copies on the device") X(copy_other, "other copies") X(fill, "fills") \
+			X(collective, "collectives") X(other, "other")
 
 static void category(struct page *p, const char *label, const char *field, double s, double ops,
 		     double bytes)
@@ -430,9 +414,11 @@ static void device(struct page *p)
 	CATEGORIES(SHOW)
 #undef SHOW
 	if (known(a->calls)) {
-		(void)snprintf(text, sizeof text, "%.15g, %s", a->calls, num_duration(t, a->time_s));
+		(void)snprintf(text, sizeof text, "%.15g, %s", a->calls,
+			       num_duration(t, a->time_s));
 		line(p, "runtime calls", text);
-		(void)snprintf(text, sizeof text, "%.15g, %s", a->sync_calls, num_duration(t, a->sync_s));
+		(void)snprintf(text, sizeof text, "%.15g, %s", a->sync_calls,
+			       num_duration(t, a->sync_s));
 		if (known(a->sync_calls))
 			line(p, "of these waiting", text);
 	}
@@ -484,7 +470,8 @@ static void origin(struct page *p)
 	maybe_text(p, "host", r->platform_info.host);
 	maybe_text(p, "conformance", r->platform_info.conformance);
 	maybe_text(p, "suite file", r->provenance.suite_file);
-	(void)snprintf(text, sizeof text, "%.40s%s", r->provenance.git_commit ? r->provenance.git_commit : "",
+	(void)snprintf(text, sizeof text, "%.40s%s",
+		       r->provenance.git_commit ? r->provenance.git_commit : "",
 		       r->provenance.git_dirty == YES ? ", changed" : "");
 	maybe_text(p, "suite's commit", r->provenance.git_commit ? text : NULL);
 	maybe_text(p, "imported from", r->provenance.imported_from);
@@ -502,7 +489,7 @@ static void caveats(struct page *p)
 		const struct caveat *c = &p->r->caveats.items[i];
 		struct buf text = { .max = 1 << 16 };
 		buf_printf(&text, "%s [%s]", c->text ? c->text : "", c->code ? c->code : "");
-		put_wrapped(p->b, "  - ", "    ", text.data ? text.data : "");
+		words_wrapped(p->b, "  - ", "    ", text.data ? text.data : "");
 		buf_done(&text);
 	}
 }
@@ -515,15 +502,7 @@ static void tails(struct page *p)
 		if (!e->output_tail || !*e->output_tail)
 			continue;
 		buf_printf(p->b, "\nLast lines of %s\n", e->name ? e->name : "an execution");
-		for (const char *at = e->output_tail; *at;) {
-			size_t n = strcspn(at, "\n");
-			char *one = strndup(at, n);
-			buf_puts(p->b, "  | ");
-			put_plain(p->b, one ? one : "");
-			buf_puts(p->b, "\n");
-			free(one);
-			at += n + (at[n] == '\n');
-		}
+		words_quoted_lines(p->b, e->output_tail);
 	}
 }
 

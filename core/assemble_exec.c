@@ -70,8 +70,8 @@ static const char *why_bad(struct assembly *a, const struct worked *w)
 		return why;
 	if (w->job.processes == 1)
 		return arena_printf(arena, "%s, inside its region", why);
-	return arena_printf(arena, "%s, inside the region in %" PRIu64 " of %" PRIu64 " processes", why, open,
-			    w->job.processes);
+	return arena_printf(arena, "%s, inside the region in %" PRIu64 " of %" PRIu64 " processes",
+			    why, open, w->job.processes);
 }
 
 /* "process 41 (rank 3)", as far as the log tells. */
