@@ -76,8 +76,11 @@ static _Noreturn void become_command(const struct tree_spec *spec, int report)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)setsid(); /* no terminal: Ctrl-C reaches the runner only, which ends the tree in order
 			 */
+	/* By the kernel's own call: libc's leaves out the two signals it keeps to itself, and a
+	 * command started by make would begin with both ignored. All-zero is SIG_DFL. */
+	static const unsigned long by_default[8];
 	for (int sig = 1; sig < NSIG; sig++)
-		(void)signal(sig, SIG_DFL);
+		(void)syscall(SYS_rt_sigaction, sig, by_default, NULL, (size_t)(NSIG - 1) / 8);
 	sigset_t none;
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
