@@ -44,7 +44,7 @@ struct keeper {
 	int64_t deadline_ns, give_up_ns;
 	pid_t main;
 	bool main_ended;
-	int signals, control;
+	int signals, control, report;
 	int64_t grace_ns;
 };
 
@@ -140,7 +140,7 @@ static int start_command(struct keeper *k)
 	struct tree_end *end = &k->page->end;
 	int report[2];
 	make_group(k);
-	if (pipe2(report, O_CLOEXEC)) {
+	if (pipe2(report, O_CLOEXEC | O_NONBLOCK)) {
 		end->start_errno = errno;
 		end->start_what = start_what[0];
 		return -1;
@@ -157,19 +157,27 @@ static int start_command(struct keeper *k)
 		become_command(k->spec, report[1]);
 	int fork_errno = errno;
 	(void)close(report[1]);
-
-	/* Nothing comes when exec succeeds: the pipe closes. */
-	struct start_failure f = { .error = fork_errno };
-	ssize_t n = k->main < 0 ? (ssize_t)sizeof f : read(report[0], &f, sizeof f);
-	(void)close(report[0]);
+	k->report = report[0];
 	end->grouped = k->page->cgroup[0] != 0;
-	if (n != (ssize_t)sizeof f)
-		return 0;
-	end->start_errno = f.error;
-	end->start_what = start_what[f.what];
 	if (k->main > 0)
-		(void)waitpid(k->main, NULL, 0);
+		return 0;
+	end->start_errno = fork_errno;
+	end->start_what = start_what[0];
 	return -1;
+}
+
+/* Why it could not become the command, if so. Asked when it has ended: to wait for the pipe to
+ * close at exec would be one wake-up more in every execution, just when the program starts. */
+static bool start_failed(struct keeper *k)
+{
+	struct start_failure f;
+	ssize_t n = read(k->report, &f, sizeof f);
+	if (n != (ssize_t)sizeof f)
+		return false;
+	k->page->end.end = END_NOT_STARTED;
+	k->page->end.start_errno = f.error;
+	k->page->end.start_what = start_what[f.what];
+	return true;
 }
 
 /* ---- the wait ---- */
@@ -197,6 +205,8 @@ static void command_ended(struct keeper *k, int status)
 	end->end_real_ns = now_ns(CLOCK_REALTIME);
 	end->status = status;
 	k->main_ended = true;
+	if (start_failed(k))
+		return; /* nothing of it ever ran */
 	if (k->stage == RUNNING) {
 		k->stage = LINGERING;
 		k->deadline_ns = end->end_ns + LINGER_NS;
