@@ -11,10 +11,10 @@
 #include "lib/err.h"
 #include "suite/suite.h"
 
-/* The last match of the pattern (PCRE2, multi-line, one group) in text. unit: as declared. Where
- * the pattern has the unit's text in it with an SI prefix (Matom-step/s), output with another
- * prefix of the same unit (1.312 Gatom-step/s) matches too and is folded into the declared one.
- * Thousands separators are removed. text NULL: METRIC_LOG_MISSING; pattern NULL: METRIC_NONE.
+/* The last match of the pattern (PCRE2, multi-line, one group) in text. unit: as declared, or NULL.
+ * Where the pattern has the unit's text, or a rate, in it with an SI prefix (Matom-step/s), output
+ * with another prefix of the same unit (1.312 Gatom-step/s) matches too and is folded into that
+ * one. Thousands separators are removed. text NULL: METRIC_LOG_MISSING; pattern NULL: METRIC_NONE.
  * -EINVAL: the pattern does not compile or has not exactly one group. */
 int metric_find(const char *pattern, const char *unit, const char *text, size_t n,
 		struct metric *ret, struct err *err);

@@ -159,16 +159,40 @@ static const char *literal(const char *p, const char *text)
 	return *p && strchr("*+?{", *p) ? NULL : p;
 }
 
+/* The rate that stands in the pattern itself, "Matom-step/s". Ends with "/s", or is none: other
+ * words behind a number are no units. */
+static const char *rate_in(struct arena *a, const char *at, int *ret_rc)
+{
+	size_t n = 0;
+	char *copy = arena_alloc(a, strlen(at) + 1);
+	*ret_rc = copy ? 0 : -ENOMEM;
+	if (!copy)
+		return NULL;
+	for (; *at; at++) {
+		at += *at == '\\' && (at[1] == '/' || at[1] == '-');
+		if (!isalnum((unsigned char)*at) && !strchr("-_/", *at))
+			break;
+		copy[n++] = *at;
+	}
+	copy[n] = 0;
+	return n > 2 && strcmp(copy + n - 2, "/s") == 0 ? copy : NULL;
+}
+
 int unit_folding(struct arena *a, const char *pattern, const char *unit, const char **ret_text,
 		 int *ret_exponent, int *ret_binary)
 {
 	*ret_text = NULL;
 	const char *begin = NULL, *end = unit_group_end(pattern, &begin);
-	if (!end || !unit || !takes_prefixes(unit))
+	if (!end || (unit && !takes_prefixes(unit)))
 		return 0;
-	const char *at = skip_separators(end), *rest = literal(at, unit);
-	if (!rest)
-		return 0;
+	const char *at = skip_separators(end), *rest = unit ? literal(at, unit) : NULL;
+	if (!rest) { /* declared in other words, or not at all */
+		int rc;
+		unit = rate_in(a, at, &rc);
+		rest = unit && takes_prefixes(unit) ? literal(at, unit) : NULL;
+		if (!rest)
+			return rc;
+	}
 	int own = unit_prefix_exponent(unit, 1);
 	bool symbol = si_symbol(unit), small = own && si_symbol(unit + 1);
 	if (symbol || (own < 0 && !small))
