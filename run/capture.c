@@ -321,6 +321,17 @@ static int parse_logs(struct worked *w, struct capture *c)
 	return 0;
 }
 
+/* Only a look into the region counts: MPI libraries and hwloc put a process on one CPU for tenths
+ * of a second while they set themselves up, and its threads are not there yet. */
+static void forget_early(struct watched *p, const struct roi_log *log)
+{
+	if (p->looked_real && log->first_begin_real != ROI_UNKNOWN &&
+	    p->looked_real < log->first_begin_real) {
+		p->cpus = p->mems = NULL;
+		p->threads = NAN;
+	}
+}
+
 static int place_ranks(struct worked *w, struct capture *c)
 {
 	w->rank_cpus = arena_array(&c->arena, w->logs.n + 1, sizeof *w->rank_cpus);
@@ -332,6 +343,7 @@ static int place_ranks(struct worked *w, struct capture *c)
 		w->rank_threads[i] = NAN;
 		for (size_t k = 0; k < c->n_seen; k++)
 			if (c->seen[k].pid == pid) {
+				forget_early(&c->seen[k], w->logs.items[i]);
 				w->rank_cpus[i] = c->seen[k].cpus;
 				w->rank_threads[i] = c->seen[k].threads;
 			}

@@ -91,9 +91,10 @@ static json_t *seen_list(const struct capture *c)
 	json_t *list = json_array();
 	for (size_t i = 0; i < c->n_seen; i++) {
 		const struct watched *p = &c->seen[i];
-		(void)json_array_append_new(
-			list, json_pack("[i,o,o,o,o,b]", (int)p->pid, text(p->name), text(p->cpus),
-					text(p->mems), number(p->threads), p->leaf));
+		(void)json_array_append_new(list, json_pack("[i,o,o,o,o,b,I]", (int)p->pid,
+							    text(p->name), text(p->cpus),
+							    text(p->mems), number(p->threads),
+							    p->leaf, (json_int_t)p->looked_real));
 	}
 	return list;
 }
@@ -250,6 +251,7 @@ static int get_seen(struct capture *c, const json_t *list)
 			.threads =
 				json_is_number(threads) ? json_number_value(threads) : (double)NAN,
 			.leaf = json_is_true(json_array_get(p, 5)),
+			.looked_real = json_integer_value(json_array_get(p, 6)),
 		};
 	}
 	return c->seen ? 0 : -ENOMEM;

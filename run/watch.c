@@ -233,6 +233,13 @@ static struct watched *watched_of(struct watch *w, pid_t pid, const char *name)
 	return seen;
 }
 
+static int64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+	(void)clock_gettime(clock, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
 static const char *keep_text(struct watch *w, const char *old, const char *text)
 {
 	return old && strcmp(old, text) == 0 ? old : arena_strdup(w->arena, text);
@@ -254,6 +261,7 @@ static void look_at(struct watch *w, pid_t pid, double *threads)
 	p->threads = fmax(p->threads, n);
 	p->threads_now = n;
 	p->sample = w->samples;
+	p->looked_real = now_ns(CLOCK_REALTIME);
 	if (value_of(text, "Cpus_allowed_list", value, sizeof value))
 		p->cpus = keep_text(w, p->cpus, value);
 	if (value_of(text, "Mems_allowed_list", value, sizeof value))
@@ -334,16 +342,9 @@ static void find_leaves(struct watch *w)
 	}
 }
 
-static int64_t monotonic_ns(void)
-{
-	struct timespec t;
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
 int64_t watch_sample(struct watch *w, pid_t root, const char *group)
 {
-	int64_t begin = monotonic_ns();
+	int64_t begin = now_ns(CLOCK_MONOTONIC);
 	double threads = 0;
 	int rc = group ? cgroup_pids(group, &w->pids) : -ENOENT;
 	if (rc)
@@ -360,7 +361,7 @@ int64_t watch_sample(struct watch *w, pid_t root, const char *group)
 		}
 	}
 	read_frequencies(w);
-	int64_t quiet = (monotonic_ns() - begin) * QUIET;
+	int64_t quiet = (now_ns(CLOCK_MONOTONIC) - begin) * QUIET;
 	int64_t rate = w->samples < 8 ? RATE_NS : SLOW_NS;
 	return quiet > rate ? quiet : rate;
 }

@@ -17,8 +17,9 @@ struct watched {
 	const char *name, *cpus, *mems; /* CPU and memory node sets, as lists */
 	double threads;                 /* most that were seen */
 	bool leaf;                      /* had no child when last seen */
-	double threads_now; /* in the sample of this number */
+	double threads_now;             /* in the sample of this number */
 	uint64_t sample;
+	int64_t looked_real; /* wall clock of the last look, ns; 0 unknown */
 };
 
 struct watch_cpu { /* seconds since the machine started, all CPUs together; NAN unknown */

@@ -166,9 +166,12 @@ static void drop_all(void)
 
 static void fill_capture(struct capture *c, const char *name, enum end end)
 {
-	static struct watched seen = {
-		.pid = 42, .name = "x", .cpus = "0-3", .threads = 2, .leaf = true
-	};
+	static struct watched seen = { .pid = 42,
+				       .name = "x",
+				       .cpus = "0-3",
+				       .threads = 2,
+				       .leaf = true,
+				       .looked_real = INT64_C(1790000000143456789) };
 	static struct blob blobs[] = { { BLOB_LOG, "a.roilog", NULL, 5 },
 				       { BLOB_OUTPUT, "run.log", NULL, 0 } };
 	static char log[] = "a\0b\nc", out[] = "";
@@ -224,6 +227,7 @@ static void a_journal_gives_back_what_it_took(void **state)
 	assert_int_equal(got[0].seen[0].pid, 42);
 	assert_string_equal(got[0].seen[0].cpus, "0-3");
 	assert_null(got[0].seen[0].mems);
+	assert_true(got[0].seen[0].looked_real == INT64_C(1790000000143456789));
 	assert_string_equal(got[0].notes.items[0], "a note");
 	assert_string_equal(back[0].run_id, "id-2");
 	assert_string_equal(back[1].run_id, "id-1");
