@@ -63,7 +63,7 @@ static int64_t get_ns(const char *text, const char *key)
 }
 
 /* ret is NULL when there is no such file, else a text in the arena. */
-static int read_text(struct ctx *c, const char *folder, const char *name, const char **ret)
+static int read_text(struct ctx *c, const char *folder, const char *name, char **ret)
 {
 	*ret = NULL;
 	if (!*folder)
@@ -90,8 +90,11 @@ bool is_raw_name(const char *name)
 
 int raw_execution(struct ctx *c, const char *folder, struct observed *o)
 {
-	const char *text;
+	char *text;
 	int rc = read_text(c, folder, "run.txt", &text);
+	/* Their runner puts all of it into one line. */
+	for (char *at = text; at && *at; at++)
+		*at = *at == ' ' || *at == '\t' ? '\n' : *at;
 	double code = text ? get_number(text, "rc") : NAN;
 	if (rc || !known(code))
 		return rc;
@@ -144,7 +147,7 @@ int raw_run(struct ctx *c, const char *folder, struct draft *d)
 		{ "git_commit", offsetof(struct record_body, provenance.source_commit) },
 	};
 	struct record_body *b = &d->rec.body;
-	const char *text;
+	char *text;
 	int rc = read_text(c, folder, "run_meta.txt", &text);
 	if (rc || !text)
 		return rc;
