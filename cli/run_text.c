@@ -94,7 +94,7 @@ static void put_numbers(struct buf *b, const struct record_body *r)
 	const struct fom *f = &r->fom;
 	const struct own_timer *o = &r->own_timer;
 	if (known(f->value))
-		buf_printf(b, "  %-11s %.6g %s%s%s%s\n", "metric", f->value, f->unit ? f->unit : "",
+		buf_printf(b, "  %-11s %.6g %s%s%s%s\n", "FOM", f->value, f->unit ? f->unit : "",
 			   f->name ? " (" : "", f->name ? f->name : "", f->name ? ")" : "");
 	if (known(o->value_s)) {
 		buf_printf(b, "  %-11s %s", "own timer", num_duration(text, o->value_s));

@@ -16,6 +16,7 @@
 #include "run/git.h"
 #include "run/hash.h"
 #include "run/journal.h"
+#include "schema/runid.h"
 
 #define EXECUTIONS_MAX 1000
 
@@ -283,18 +284,14 @@ static int add_made(struct case_run *c, struct capture *capture, struct err *err
 	return 0;
 }
 
-static void make_run_id(char ret[40])
+static void make_run_id(char ret[RUNID_BYTES])
 {
 	struct timespec now;
-	struct tm tm;
 	uint32_t random = 0;
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	(void)gmtime_r(&now.tv_sec, &tm);
 	if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
-		random = (uint32_t)now.tv_nsec * 2654435761u ^ (uint32_t)tm.tm_sec;
-	char stamp[24];
-	(void)strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &tm);
-	(void)snprintf(ret, 40, "%s-%08x", stamp, (unsigned)random);
+		random = (uint32_t)now.tv_nsec * 2654435761u;
+	(void)runid_make(ret, now.tv_sec, now.tv_nsec, random);
 }
 
 /* The journal is a help, not a condition: when it can't be written the run goes on. */

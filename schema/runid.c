@@ -95,3 +95,10 @@ const char *runid_text(char text[RUNID_BYTES], int64_t key)
 	*to = 0;
 	return text;
 }
+
+const char *runid_make(char text[RUNID_BYTES], int64_t second, int64_t ns, uint32_t random)
+{
+	int64_t part = (ns << 10) / 1000000000;
+	return runid_text(text, (second - SHIFT) * (INT64_C(1) << 32) +
+					(part << 22 | (random & 0x3fffff)));
+}

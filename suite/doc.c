@@ -63,6 +63,17 @@ static int bad_byte(struct builder *b, size_t at, const char *what)
 	return doc_error(b->err, b->file, &node, "%s; a file must be UTF-8", what);
 }
 
+/* A line, counted from 0, that is indented with a tab: the fault people meet first. */
+static bool is_tabbed(const struct builder *b, size_t line)
+{
+	size_t i = 0;
+	for (; line && i < b->n; i++)
+		line -= b->bytes[i] == '\n';
+	while (i < b->n && b->bytes[i] == ' ')
+		i++;
+	return i < b->n && b->bytes[i] == '\t';
+}
+
 /* The next event, or the parser's complaint with its place. */
 static int next(struct builder *b, yaml_event_t *ret)
 {
@@ -75,6 +86,8 @@ static int next(struct builder *b, yaml_event_t *ret)
 	if (p->error == YAML_READER_ERROR)
 		return bad_byte(b, p->problem_offset, what);
 	struct doc_node at = place(p->problem_mark);
+	if (p->error == YAML_SCANNER_ERROR && is_tabbed(b, p->problem_mark.line))
+		return doc_error(b->err, b->file, &at, "a tab; YAML is indented with blanks");
 	return doc_error(b->err, b->file, &at, "%s%s%s", what, p->context ? ", " : "",
 			 p->context ? p->context : "");
 }

@@ -181,6 +181,20 @@ static void what_is_no_run_id_is_none(void **state)
 
 /* ---- text, lists --------------------------------------------------------------------------- */
 
+static void a_new_run_id_sorts_behind_one_of_a_millisecond_ago(void **state)
+{
+	(void)state;
+	char text[RUNID_BYTES], next[RUNID_BYTES];
+	assert_string_equal(runid_make(text, 1790657521, 0, 0), "20260929T045201Z-00000000");
+	assert_string_equal(runid_make(text, 1790657521, 999999999, UINT32_MAX),
+			    "20260929T045201Z-ffffffff");
+	(void)runid_make(text, 1790657521, 500000000, UINT32_MAX);
+	assert_true(strcmp(text, runid_make(next, 1790657521, 501000000, 0)) < 0);
+	/* 22 bits tell apart what begins together. */
+	assert_string_equal(runid_make(text, 1790657521, 0, 0xffc00001),
+			    "20260929T045201Z-00000001");
+}
+
 static void text_that_is_not_utf8_is_made_so(void **state)
 {
 	(void)state;
@@ -313,6 +327,7 @@ int main(void)
 		cmocka_unit_test(csv_cells_are_quoted_and_null_is_empty),
 		cmocka_unit_test(run_ids_and_their_numbers_sort_alike),
 		cmocka_unit_test(what_is_no_run_id_is_none),
+		cmocka_unit_test(a_new_run_id_sorts_behind_one_of_a_millisecond_ago),
 		cmocka_unit_test(text_that_is_not_utf8_is_made_so),
 		cmocka_unit_test(caveats_grow),
 		cmocka_unit_test(num15_is_what_text_says),
