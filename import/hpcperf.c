@@ -216,8 +216,8 @@ static enum kind kind_of(const struct import_file *f)
 {
 	if (f->json)
 		return is_json_kind(f->json) ? KIND_JSON : KIND_OTHER;
-	if (starts(&f->bytes, "# hpcperf-roi-log"))
-		return KIND_LOG;
+	if (starts(&f->bytes, "# hpcperf-roi-log") || is_raw_run(f))
+		return KIND_LOG; /* a run without any log is one, too */
 	const char *newline = f->bytes.len ? memchr(f->bytes.data, '\n', f->bytes.len) : NULL;
 	size_t line = newline ? (size_t)(newline - f->bytes.data) : f->bytes.len;
 	if (line && f->bytes.data[0] == '#' && memchr(f->bytes.data, '\t', line))

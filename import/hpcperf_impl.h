@@ -104,10 +104,22 @@ const char *json_as_of(const json_t *json);
 int read_platforms(struct ctx *c, const struct import_file *file);
 int read_logs(struct ctx *c, const struct import_file *const *files, size_t n); /* hpcperf_log.c */
 
+/* Our word for a status of theirs. NULL: the case was not run at all. False: no status of theirs. */
+bool status_of_theirs(const char *theirs, const char **ret); /* hpcperf_json.c */
+
 /* hpcperf_raw.c: what lies beside the logs of a run. A folder "" has nothing. */
 bool is_raw_name(const char *name);
+bool is_raw_run(const struct import_file *file); /* run_meta.txt, by its content */
 int raw_execution(struct ctx *c, const char *folder, struct observed *o); /* exit_code NAN: no word of it */
-int raw_run(struct ctx *c, const char *folder, struct draft *d);
+
+/* What run_meta.txt tells. Texts live in the arena of what is imported; NULL where not told. */
+struct raw_meta {
+	const char *text; /* all of it; NULL: there is none */
+	const char *app, *case_, *utc, *status;
+	bool by_timer; /* the region is the application's own timer */
+};
+int raw_meta(struct ctx *c, const char *folder, struct raw_meta *ret);
+int raw_run(struct ctx *c, const struct raw_meta *meta, struct draft *d);
 
 /* A table, cut into cells. */
 struct table {

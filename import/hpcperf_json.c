@@ -286,8 +286,7 @@ static void take_caveats(struct object *o, struct draft *d)
 		object_nomem(o);
 }
 
-/* Answers NULL where the case was not run at all. */
-static const char *status_of(struct object *o)
+bool status_of_theirs(const char *theirs, const char **ret)
 {
 	static const char *const names[][2] = {
 		{ "ok", "ok" }, { "clean_failed", "clean_failed" }, { "clean_timeout", "clean_timeout" },
@@ -297,10 +296,22 @@ static const char *status_of(struct object *o)
 		{ "identity_incomplete", NULL }, { "identity_failed", NULL },
 		{ "build_not_materialized", NULL },
 	};
-	const char *theirs = json_string_value(object_value(o, "status"));
-	for (size_t i = 0; theirs && i < sizeof names / sizeof *names; i++)
-		if (strcmp(names[i][0], theirs) == 0)
-			return names[i][1];
+	*ret = NULL;
+	for (size_t i = 0; theirs && i < sizeof names / sizeof *names; i++) {
+		if (strcmp(names[i][0], theirs) != 0)
+			continue;
+		*ret = names[i][1];
+		return true;
+	}
+	return false;
+}
+
+/* Answers NULL where the case was not run at all. */
+static const char *status_of(struct object *o)
+{
+	const char *ours;
+	if (status_of_theirs(json_string_value(object_value(o, "status")), &ours))
+		return ours;
 	object_fault(o, "status", "expected one of the statuses of " RUN_SCHEMA " (ok, clean_failed, ...)");
 	return NULL;
 }

@@ -52,15 +52,16 @@ static int find_place(struct ctx *c, const struct import_file *file, struct plac
 		return import_nomem(c);
 	(void)pop(path);
 	char *folder = arena_strdup(a, path);
-	char *exec = pop(path);
+	bool of_run = is_raw_run(file); /* lies in the folder of the run, and is of no execution */
+	const char *exec = of_run ? "" : pop(path);
 	char *run = arena_strdup(a, path);
 	(void)pop(path);
 	char *case_ = pop(path), *app = pop(path), *level = pop(path);
 	if (!run || !folder)
 		return import_nomem(c);
-	if (!is_execution(exec))
+	if (!of_run && !is_execution(exec))
 		return 0;
-	*ret = (struct place){ .run = run, .folder = folder, .exec = exec };
+	*ret = (struct place){ .run = run, .folder = of_run ? "" : folder, .exec = exec };
 	if (strncmp(level, "level", 5) == 0 && level[5] >= '1' && level[5] <= '3' && !level[6]) {
 		ret->app = app;
 		ret->case_ = case_;
@@ -69,17 +70,28 @@ static int find_place(struct ctx *c, const struct import_file *file, struct plac
 	return 0;
 }
 
+/* warmup.N before clean.N, clean.10 after clean.9, and what is of no execution behind. */
+static int compare_executions(const char *x, const char *y)
+{
+	int order = y[0] - x[0];
+	if (order || !x[0])
+		return order;
+	return atoi(strchr(x, '.') + 1) - atoi(strchr(y, '.') + 1);
+}
+
 static int compare_logs(const void *a, const void *b)
 {
 	const struct log_file *x = a, *y = b;
 	int order = strcmp(x->place.run, y->place.run);
-	if (!order) {
-		/* warmup.N before clean.N, and clean.10 after clean.9 */
-		order = y->place.exec[0] - x->place.exec[0];
-	}
 	if (!order)
-		order = atoi(strchr(x->place.exec, '.') + 1) - atoi(strchr(y->place.exec, '.') + 1);
+		order = compare_executions(x->place.exec, y->place.exec);
 	return order ? order : strcmp(x->file->path, y->file->path);
+}
+
+static int compare_observed(const void *a, const void *b)
+{
+	const struct observed *x = a, *y = b;
+	return compare_executions(x->row.name, y->row.name);
 }
 
 static const char *utc_of(struct draft *d, int64_t real_ns)
@@ -93,12 +105,17 @@ static const char *utc_of(struct draft *d, int64_t real_ns)
 	return draft_text(d, text);
 }
 
+static const char *first_of(const char *a, const char *b, const char *c)
+{
+	return a ? a : b ? b : c;
+}
+
 static int identity(struct ctx *c, struct draft *d, const struct log_file *first,
-		    const struct roi_logs *logs)
+		    const struct roi_logs *logs, const struct raw_meta *meta)
 {
 	struct record_body *b = &d->rec.body;
-	const char *app = c->options->app ? c->options->app : first->place.app;
-	const char *case_ = c->options->case_ ? c->options->case_ : first->place.case_;
+	const char *app = first_of(c->options->app, first->place.app, meta->app);
+	const char *case_ = first_of(c->options->case_, first->place.case_, meta->case_);
 	const char *platform = c->options->platform ? c->options->platform : b->platform;
 	if (!app || !case_ || !platform)
 		return err_set(c->err, -EINVAL,
@@ -114,11 +131,12 @@ static int identity(struct ctx *c, struct draft *d, const struct log_file *first
 		if (real != ROI_UNKNOWN && (begin == ROI_UNKNOWN || real < begin))
 			begin = real;
 	}
-	if (begin == ROI_UNKNOWN && !c->options->published)
+	const char *utc = first_of(c->options->published, meta->utc, NULL);
+	if (begin == ROI_UNKNOWN && !utc)
 		return err_set(c->err, -EINVAL,
 			       "%s: no entry, so nothing tells when this was; say it with --published UTC",
 			       first->file->path);
-	b->utc = begin == ROI_UNKNOWN ? import_utc(&d->rec.arena, c->options->published) : utc_of(d, begin);
+	b->utc = begin == ROI_UNKNOWN ? import_utc(&d->rec.arena, utc) : utc_of(d, begin);
 	if (!b->app || !b->case_ || !b->platform)
 		return import_nomem(c);
 	if (!b->utc)
@@ -154,6 +172,38 @@ static int begin_execution(struct ctx *c, struct observed *o, const struct place
 	return raw_execution(c, place->folder, o);
 }
 
+/* Executions that left no log, as one that crashes does: only run.txt tells of them. */
+static int add_silent(struct ctx *c, const char *run, struct observed **seen, size_t *n)
+{
+	static const char *const stages[] = { "warmup", "clean" };
+	size_t room = *n, logged = *n;
+	for (size_t stage = 0; stage < 2 && *run; stage++)
+		for (int k = 0;; k++) {
+			struct arena *a = &c->out->arena;
+			char *name = arena_printf(a, "%s.%d", stages[stage], k);
+			char *folder = name ? arena_printf(a, "%s/%s", run, name) : NULL;
+			struct observed *grown = arena_grow(a, *seen, &room, *n + 1, sizeof **seen);
+			if (!folder || !grown)
+				return import_nomem(c);
+			*seen = grown;
+			size_t i = 0;
+			while (i < logged && strcmp(grown[i].row.name, name) != 0)
+				i++;
+			if (i < logged)
+				continue;
+			struct place place = { .folder = folder, .exec = name };
+			int rc = begin_execution(c, &grown[*n], &place);
+			if (rc)
+				return rc;
+			if (!known(grown[*n].row.exit_code))
+				break;
+			(*n)++;
+		}
+	if (*n > logged)
+		qsort(*seen, *n, sizeof **seen, compare_observed);
+	return 0;
+}
+
 /* The logs of files[0, n), execution by execution. seen has room for n. */
 static int observe(struct ctx *c, const struct log_file *files, size_t n, struct roi_logs *logs,
 		   struct observed *seen, size_t *ret_n)
@@ -165,6 +215,8 @@ static int observe(struct ctx *c, const struct log_file *files, size_t n, struct
 	for (size_t i = 0; i < n; i++) {
 		const struct import_file *f = files[i].file;
 		size_t before = logs->n;
+		if (!*files[i].place.exec)
+			break; /* run_meta.txt */
 		int rc = roilog_parse(logs, f->path, f->bytes.data, f->bytes.len, c->err);
 		if (rc)
 			return rc;
@@ -206,24 +258,76 @@ static int put_together(struct ctx *c, struct draft *d, struct observed *seen, s
 	return rc;
 }
 
-/* One record of the logs of one run. */
+/* Their runner knows more than the executions tell: a profiled run that failed, or that it was ended
+ * itself, and wrote no status. */
+static int take_status(struct ctx *c, struct draft *d, const struct raw_meta *meta)
+{
+	struct record_body *b = &d->rec.body;
+	const char *theirs = "interrupted";
+	if (!meta->text || strcmp(b->status, "ok") != 0)
+		return 0;
+	if (meta->status && !status_of_theirs(meta->status, &theirs))
+		return err_set(c->err, -EINVAL, "%s: run_meta.txt beside it has status=%s; expected ok, "
+						"clean_failed, ...", d->file, meta->status);
+	if (!theirs || strcmp(theirs, "ok") == 0)
+		return 0;
+	b->status = theirs;
+	b->status_text = arena_printf(&d->rec.arena, meta->status ? "the source says %s"
+								  : "the source has no status: it was ended",
+				      meta->status);
+	return b->status_text ? 0 : import_nomem(c);
+}
+
+static int make_record(struct ctx *c, const struct log_file *files, const struct roi_logs *logs,
+		       const struct raw_meta *meta, struct observed *seen, size_t n)
+{
+	struct draft *d = draft_new(c, ORIGIN_LOG, files[0].place.level, files[0].file);
+	if (!d)
+		return import_nomem(c);
+	int rc = raw_run(c, meta, d);
+	if (!rc)
+		rc = identity(c, d, &files[0], logs, meta);
+	if (!rc && logs->n)
+		rc = command(c, d, logs->items[0]);
+	if (!rc)
+		rc = put_together(c, d, seen, n);
+	return rc ? rc : take_status(c, d, meta);
+}
+
+/* Nothing was measured, or nothing that can be read here: the case is known all the same. */
+static int no_record(struct ctx *c, const struct log_file *first, const struct raw_meta *meta)
+{
+	const char *suite = import_suite(c, first->place.level);
+	const char *app = first_of(c->options->app, first->place.app, meta->app);
+	const char *case_ = first_of(c->options->case_, first->place.case_, meta->case_);
+	int rc = !suite ? import_nomem(c) : app && case_ ? import_declare(c, suite, app, case_) : 0;
+	if (rc)
+		return err_wrap(c->err, rc, "%s", first->file->path);
+	return import_note(c,
+			   meta->by_timer ? "%s was left alone: the region is the application's own "
+					    "timer, which only the run's record tells"
+					  : "%s was left alone: the run has no execution",
+			   first->file->path);
+}
+
+/* One record of the logs of one run; of a run without a log, what is beside them. */
 static int read_run(struct ctx *c, const struct log_file *files, size_t n)
 {
 	struct roi_logs logs = { 0 };
 	struct observed *seen = arena_array(&c->out->arena, n, sizeof *seen);
+	struct raw_meta meta;
 	size_t n_seen = 0;
-	struct draft *d = seen ? draft_new(c, ORIGIN_LOG, files[0].place.level, files[0].file) : NULL;
-	if (!d)
+	if (!seen)
 		return import_nomem(c);
 	int rc = observe(c, files, n, &logs, seen, &n_seen);
 	if (!rc)
-		rc = raw_run(c, files[0].place.run, d);
-	if (!rc)
-		rc = identity(c, d, &files[0], &logs);
-	if (!rc && logs.n)
-		rc = command(c, d, logs.items[0]);
-	if (!rc)
-		rc = put_together(c, d, seen, n_seen);
+		rc = raw_meta(c, files[0].place.run, &meta);
+	if (!rc && !meta.by_timer)
+		rc = add_silent(c, files[0].place.run, &seen, &n_seen);
+	if (!rc && n_seen)
+		rc = make_record(c, files, &logs, &meta, seen, n_seen);
+	else if (!rc)
+		rc = no_record(c, &files[0], &meta);
 	roilogs_done(&logs);
 	return rc;
 }

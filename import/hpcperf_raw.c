@@ -86,6 +86,14 @@ bool is_raw_name(const char *name)
 	       strcmp(name, "run.log") == 0 || strncmp(name, "bind.", 5) == 0;
 }
 
+bool is_raw_run(const struct import_file *file)
+{
+	static const char first[] = "schema=hpcperf-timing-raw-2";
+	size_t n = sizeof first - 1;
+	return file->bytes.len >= n && memcmp(file->bytes.data, first, n) == 0 &&
+	       strcmp(file->name, "run_meta.txt") == 0;
+}
+
 /* ---- one execution ------------------------------------------------------------------------------ */
 
 int raw_execution(struct ctx *c, const char *folder, struct observed *o)
@@ -129,7 +137,33 @@ static int words(struct ctx *c, struct draft *d, struct txts *into, struct slice
 	return items ? 0 : import_nomem(c);
 }
 
-int raw_run(struct ctx *c, const char *folder, struct draft *d)
+static int lend(struct ctx *c, const char *text, const char *key, const char **ret)
+{
+	struct slice value = get(text, key);
+	*ret = value.at ? arena_strndup(&c->out->arena, value.at, value.n) : NULL;
+	return value.at && !*ret ? import_nomem(c) : 0;
+}
+
+int raw_meta(struct ctx *c, const char *folder, struct raw_meta *ret)
+{
+	*ret = (struct raw_meta){ 0 };
+	char *text;
+	int rc = read_text(c, folder, "run_meta.txt", &text);
+	if (rc || !text)
+		return rc;
+	const char *region = NULL;
+	const struct {
+		const char *key, **into;
+	} texts[] = { { "app", &ret->app }, { "case", &ret->case_ }, { "utc", &ret->utc },
+		      { "status", &ret->status }, { "region", &region } };
+	for (size_t i = 0; i < sizeof texts / sizeof *texts && !rc; i++)
+		rc = lend(c, text, texts[i].key, texts[i].into);
+	ret->text = text;
+	ret->by_timer = !rc && region && strcmp(region, "app_timer") == 0;
+	return rc;
+}
+
+int raw_run(struct ctx *c, const struct raw_meta *meta, struct draft *d)
 {
 	static const struct {
 		const char *key;
@@ -147,10 +181,10 @@ int raw_run(struct ctx *c, const char *folder, struct draft *d)
 		{ "git_commit", offsetof(struct record_body, provenance.source_commit) },
 	};
 	struct record_body *b = &d->rec.body;
-	char *text;
-	int rc = read_text(c, folder, "run_meta.txt", &text);
-	if (rc || !text)
-		return rc;
+	const char *text = meta->text;
+	int rc;
+	if (!text)
+		return 0;
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		void *at = (char *)b + texts[i].offset;
 		const char **into = at;

@@ -21,6 +21,7 @@
 
 #define RESULTS "tests/fixtures/import/results"
 #define LOGS "tests/fixtures/import/logs"
+#define SILENT "tests/fixtures/import/silent"
 
 static const struct import_options nothing;
 
@@ -331,6 +332,36 @@ static void what_lies_beside_the_logs_is_used(void **state)
 	imports_done(&in);
 }
 
+static void is_status(const struct imports *in, const char *case_, const char *status, size_t samples)
+{
+	const struct record_body *b = find(in, "hpcperf-level2", "eta", case_);
+	assert_non_null(b);
+	assert_string_equal(b->status, status);
+	assert_int_equal(b->roi.runs_s.n, samples);
+	assert_string_equal(b->utc, "2026-01-12T09:00:00Z");
+}
+
+/* A crash takes the log along: such a run is no good one with fewer samples. */
+static void executions_without_a_log_are_there(void **state)
+{
+	(void)state;
+	struct imports in;
+	import(&in, SILENT, &nothing);
+	assert_int_equal(in.n_records, 4);
+	is_status(&in, "crash", "clean_failed", 1);
+	is_status(&in, "silent", "roi_missing", 0);
+	is_status(&in, "ended", "interrupted", 1); /* no status: their runner was ended */
+	is_status(&in, "profile", "profiled_failed", 1);
+	const struct record_body *b = find(&in, "hpcperf-level2", "eta", "crash");
+	assert_int_equal(b->executions.n, 2);
+	assert_string_equal(b->executions.items[1].name, "clean.1");
+	assert_float_equal(b->executions.items[1].exit_code, 139, 0);
+	b = find(&in, "hpcperf-level2", "eta", "silent");
+	assert_string_equal(b->executions.items[0].name, "warmup.0");
+	assert_int_equal(in.n_notes, 2); /* never made, and by a timer */
+	imports_done(&in);
+}
+
 static void executions_are_told_apart_by_their_folders(void **state)
 {
 	(void)state;
@@ -490,15 +521,15 @@ static void our_own_export_comes_back_byte_for_byte(void **state)
 static void a_failed_allocation_imports_nothing(void **state)
 {
 	(void)state;
-	const char *paths[] = { RESULTS, LOGS };
+	const char *paths[] = { RESULTS, LOGS, SILENT };
 	struct import_options o = { .platform = "acme-x1.rt1.2" };
 	struct imports in;
 	struct err err = { 0 };
-	assert_int_equal(import_hpcperf(&in, paths, 2, &o, &err), 0);
+	assert_int_equal(import_hpcperf(&in, paths, 3, &o, &err), 0);
 	char *whole = all_text(&in);
 	imports_done(&in);
 	for (int n = 1; fail_alloc(n); n++) {
-		int rc = import_hpcperf(&in, paths, 2, &o, &err);
+		int rc = import_hpcperf(&in, paths, 3, &o, &err);
 		bool failed = alloc_failed;
 		alloc_left = 0;
 		if (!failed || rc == 0) {
@@ -628,6 +659,7 @@ int main(void)
 		cmocka_unit_test(the_same_files_give_the_same_records),
 		cmocka_unit_test(logs_of_a_run_folder_are_its_executions),
 		cmocka_unit_test(what_lies_beside_the_logs_is_used),
+		cmocka_unit_test(executions_without_a_log_are_there),
 		cmocka_unit_test(executions_are_told_apart_by_their_folders),
 		cmocka_unit_test(logs_by_themselves_are_one_execution),
 		cmocka_unit_test(wrong_input_is_refused_with_its_place),
