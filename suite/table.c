@@ -18,7 +18,7 @@ static int parse_item(struct arena *a, char *item, const struct env_pair *before
 {
 	char *equals = strchr(item, '=');
 	if (!equals)
-		return refuse_item(err, item, "no value");
+		return err_set(err, -EINVAL, "no value: \"%s\" is not NAME=VALUE", item);
 	*ret = (struct env_pair){ .name = arena_strndup(a, item, (size_t)(equals - item)),
 				  .value = arena_strdup(a, equals + 1) };
 	if (!ret->name || !ret->value)
@@ -40,7 +40,7 @@ int case_env_parse(struct arena *a, const char *cell, struct env_pair **ret, siz
 	if (!*cell || strcmp(cell, "-") == 0)
 		return 0;
 	if (strpbrk(cell, "\t\n\r"))
-		return err_set(err, -EINVAL, "a tab or the end of a line inside a cell");
+		return err_set(err, -EINVAL, "bad value: a tab or the end of a line inside a cell");
 	const char *p = cell;
 	for (;;) {
 		size_t len = strcspn(p, ";");
@@ -134,7 +134,7 @@ int sweep_expand(struct arena *a, const char *case_name, const char *env_cell,
 			return err_set(err, -ENOMEM, "out of memory");
 		if (swept < n && (!*value || suite_name_fault(as_name)))
 			return err_set(err, -EINVAL,
-				       "bad value: \"%s\" of %s can't be in a case name", value,
+				       "bad value: \"%s\" of %s is not usable in a case name", value,
 				       pairs[swept].name);
 		cases[made] = (struct swept_case){
 			.name = swept < n ? name_of(a, case_name, value) : case_name,

@@ -8,7 +8,7 @@
 #include "suite/suite.h"
 
 /* The variables of one cell, in its order. -EINVAL: err says which, and why: "bad name",
- * "credential name", "reserved", "set twice" or "no value". */
+ * "credential name", "reserved", "set twice", "no value" or "bad value". */
 int case_env_parse(struct arena *a, const char *cell, struct env_pair **ret, size_t *ret_n,
 		   struct err *err);
 

@@ -356,7 +356,7 @@ static void cells_of_tables_are_refused_by_name(void **state)
 		{ "c", "1A=1", "bad name: \"1A\"" },
 		{ "c", "A=1;ROIMETER_X=2", "reserved: \"ROIMETER_X\"" },
 		{ "c", "A=1|2", "sweep without {}: A, in case \"c\"" },
-		{ "n{}", "A=1|/", "bad value: \"/\" of A can't be in a case name" },
+		{ "n{}", "A=1|/", "bad value: \"/\" of A is not usable in a case name" },
 		{ "n{}", "A=1|", "bad value" },
 		{ "n{}", "A=1|2;B=3|4", "two sweeps: A and B" },
 		{ "c", "A=1\tB=2", "a tab" },
