@@ -359,7 +359,7 @@ static void cells_of_tables_are_refused_by_name(void **state)
 		{ "n{}", "A=1|/", "bad value: \"/\" of A is not usable in a case name" },
 		{ "n{}", "A=1|", "bad value" },
 		{ "n{}", "A=1|2;B=3|4", "two sweeps: A and B" },
-		{ "c", "A=1\tB=2", "a tab" },
+		{ "c", "A=1\tB=2", "bad value: a tab" },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct arena a = { 0 };
