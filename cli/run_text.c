@@ -17,10 +17,11 @@ static void put_sentence(struct buf *b, const char *head, const char *text)
 	words_wrapped(b, first, INDENT, text);
 }
 
-/* What most often lies behind a region that is not there at all. */
+/* What most often lies behind a region that is not there at all, where nothing tells more. */
 static void put_hint(struct buf *b, const struct record_body *r)
 {
-	if (strcmp(r->status, "roi_missing") == 0 && !r->ranks.n)
+	const char *why = r->status_text ? strstr(r->status_text, "wrote no region log") : NULL;
+	if (strcmp(r->status, "roi_missing") == 0 && why && !strchr(why, ':'))
 		put_sentence(
 			b, "hint",
 			"Is the program marked with roimeter.h, does it come to its BEGIN with "
