@@ -82,6 +82,19 @@ static int write_all(struct store *s, const struct ids *ids, enum format format,
 	return rc;
 }
 
+/* To a pipe, a terminal, /dev/stdout: nothing may take their place. */
+static int write_there(struct store *s, const struct ids *ids, enum format format, const char *path,
+		       struct err *err)
+{
+	FILE *out = fopen(path, "we");
+	if (!out)
+		return err_set(err, -errno, "open %s: %s", path, strerror(errno));
+	int rc = write_all(s, ids, format, out, err);
+	if (fclose(out) && !rc)
+		rc = err_set(err, -errno, "write %s: %s", path, strerror(errno));
+	return rc;
+}
+
 /* The file is there whole, or as it was before. */
 static int write_file(struct store *s, const struct ids *ids, enum format format, const char *path,
 		      struct err *err)
@@ -123,16 +136,20 @@ int cmd_export(int argc, char **argv)
 		{ "app", OPT_TEXT, &q.app, "NAME", "only runs of this application" },
 		{ "case", OPT_TEXT, &q.case_, "NAME", "only runs of cases of this name" },
 		{ "platform", OPT_TEXT, &q.platform, "ID", "only runs on this platform" },
-		{ "status", OPT_TEXT, &q.status, "STATUS", "only runs with this status (ok, clean_failed, ...)" },
-		{ "since", OPT_TEXT, &q.since, "UTC", "not before, as 2026-09-29 or 2026-09-29T04:52:01Z" },
-		{ "format", OPT_TEXT, &format_text, "FORMAT", "json: one record a line (default), or csv" },
+		{ "status", OPT_TEXT, &q.status, "STATUS",
+		  "only runs with this status (ok, clean_failed, ...)" },
+		{ "since", OPT_TEXT, &q.since, "UTC",
+		  "not before, as 2026-09-29 or 2026-09-29T04:52:01Z" },
+		{ "format", OPT_TEXT, &format_text, "FORMAT",
+		  "json: one record a line (default), or csv" },
 		{ "out", OPT_TEXT, &path, "FILE", "write here instead of to standard output" },
 		{ "db", OPT_TEXT, &db, "FILE", "database (default: the one in your data folder)" },
 	};
 	const struct opt_table t = {
 		.command = "roimeter export",
 		.synopsis = "[OPTIONS]",
-		.about = "Writes stored runs, oldest first. JSON lines hold all of each record; \"roimeter import\n"
+		.about = "Writes stored runs, oldest first. JSON lines hold all of each record; "
+			 "\"roimeter import\n"
 			 "roimeter FILE\" takes them back, and exports the same bytes again.",
 		.opts = opts,
 		.n = sizeof opts / sizeof *opts,
@@ -147,21 +164,27 @@ int cmd_export(int argc, char **argv)
 	if (rc == 1)
 		return EXIT_GOOD;
 	if (!rc && first < argc)
-		rc = err_set(&err, -EINVAL, "unexpected \"%s\"; see roimeter export --help", argv[first]);
+		rc = err_set(&err, -EINVAL, "unexpected \"%s\"; see roimeter export --help",
+			     argv[first]);
 	if (!rc)
 		rc = cli_format(format_text, &format, &err);
 	if (!rc && format == FORMAT_TEXT)
-		rc = err_set(&err, -EINVAL, "--format text: an export is json or csv; to read runs, see "
-					    "\"roimeter runs\" and \"roimeter show\"");
+		rc = err_set(&err, -EINVAL,
+			     "--format text: an export is json or csv; to read runs, see "
+			     "\"roimeter runs\" and \"roimeter show\"");
 	if (!rc)
 		rc = cli_check_query(&q, &err);
 	if (!rc)
 		rc = cli_open_store(&s, db, STORE_READ, &err);
 	if (!rc)
 		rc = store_each_run(s, &q, keep, &ids, &err);
-	if (!rc)
-		rc = path ? write_file(s, &ids, format, path, &err)
-			  : write_all(s, &ids, format, stdout, &err);
+	struct stat there;
+	if (!rc && (!path || strcmp(path, "-") == 0))
+		rc = write_all(s, &ids, format, stdout, &err);
+	else if (!rc && stat(path, &there) == 0 && !S_ISREG(there.st_mode))
+		rc = write_there(s, &ids, format, path, &err);
+	else if (!rc)
+		rc = write_file(s, &ids, format, path, &err);
 	store_close(s);
 	free(ids.items);
 	return rc ? opt_fail(t.command, rc, &err) : EXIT_GOOD;

@@ -6,13 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cmd.h"
 #include "cli/opt.h"
 #include "core/roi.h"
+#include "lib/arena.h"
 #include "lib/buf.h"
 #include "lib/num.h"
 #include "schema/codec.h"
+#include "schema/marklog.h"
 #include "schema/roilog.h"
 
 #define COMMAND "roimeter log"
@@ -281,10 +284,20 @@ static void print_process(const struct roi_log *log, const struct roi_process *p
 	(void)printf("process %s%s%s%s%s%s%s\n", log->pid ? log->pid : "?", rank ? "  rank " : "",
 		     rank ? rank : "", log->host ? "  on " : "", log->host ? log->host : "",
 		     log->exe ? "  " : "", log->exe ? log->exe : "");
-	(void)printf("  region   %s net in %" PRIu64 " entr%s (%s gross, %s excluded in %" PRIu64
-		     ")\n",
-		     duration(net, p->wall_ns), p->entries, p->entries == 1 ? "y" : "ies",
-		     duration(gross, p->gross_ns), duration(excluded, p->excluded_ns), p->excludes);
+	if (p->finished == p->entries)
+		(void)printf("  region   %s net in %" PRIu64, duration(net, p->wall_ns),
+			     p->entries);
+	else if (p->finished)
+		(void)printf("  region   %s net in %" PRIu64 " of %" PRIu64,
+			     duration(net, p->wall_ns), p->finished, p->entries);
+	else
+		(void)printf("  region   nothing finished of %" PRIu64, p->entries);
+	(void)printf(" entr%s", p->entries == 1 ? "y" : "ies");
+	if (p->excludes)
+		(void)printf(" (%s gross, %s excluded in %" PRIu64 " part%s)",
+			     duration(gross, p->gross_ns), duration(excluded, p->excluded_ns),
+			     p->excludes, p->excludes == 1 ? "" : "s");
+	(void)printf("\n");
 	if (p->finished > 1)
 		(void)printf("  entry    %s to %s\n", duration(low, p->entry_min_ns),
 			     duration(high, p->entry_max_ns));
@@ -340,6 +353,24 @@ static int add_up(struct printed *p)
 	return 0;
 }
 
+/* What processes say in a folder that could not keep their marks. How many there were. */
+static size_t say_losses(const char *path)
+{
+	struct arena arena = { 0 };
+	struct txts losses = { 0 };
+	struct err err = { "" };
+	struct stat st;
+	if (strcmp(path, "-") == 0 || stat(path, &st) || !S_ISDIR(st.st_mode))
+		return 0;
+	if (marklog_losses_read(path, &arena, &losses, &err))
+		(void)opt_fail(COMMAND, -EIO, &err);
+	for (size_t i = 0; i < losses.n; i++)
+		(void)fprintf(stderr, COMMAND ": %s: %s\n", path, losses.items[i]);
+	size_t n = losses.n + (err.text[0] != 0);
+	arena_free(&arena);
+	return n;
+}
+
 /* A bad file is said, and the others are read all the same. */
 static int read_all(struct printed *p, char **files, int n)
 {
@@ -348,6 +379,8 @@ static int read_all(struct printed *p, char **files, int n)
 		struct err err = { "" };
 		size_t before = p->logs.n;
 		int rc = roilog_read(&p->logs, files[i], &err);
+		if (say_losses(files[i]))
+			code = EXIT_WRONG;
 		if (!rc && p->logs.n == before)
 			rc = err_set(&err, -ENOENT, "%s: there is no region log in this folder",
 				     files[i]);
@@ -374,8 +407,9 @@ int cmd_log(int argc, char **argv)
 			 "nanoseconds in JSON and CSV.",
 		.opts = opts,
 		.n = sizeof opts / sizeof *opts,
-		.epilog = "Exit code 2 when a file is not a log or damaged beyond use; the others "
-			  "are printed.",
+		.epilog = "Exit code 2 when a file is not a log or damaged beyond use, or a "
+			  "process could "
+			  "not keep\nits marks; the others are printed.",
 	};
 	struct err err = { "" };
 	struct printed p = { 0 };

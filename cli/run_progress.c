@@ -4,8 +4,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "lib/buf.h"
 #include "lib/num.h"
 
 void run_progress_start(struct run_progress *p)
@@ -47,18 +49,29 @@ static const char *whole(char text[32], double seconds)
 	return text;
 }
 
+/* Characters of a line; a longer one would stay on the terminal, since only its last row is
+ * wiped. */
+static int width(void)
+{
+	struct winsize size;
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1
+									       : 79;
+}
+
 void run_progress_tick(void *progress, double elapsed_s)
 {
 	struct run_progress *p = progress;
-	char now[32], left[32];
+	char text[32];
 	if (!p->tty)
 		return;
-	(void)fprintf(stderr, "\r\033[K%s", p->line);
+	struct buf b = { 0 };
+	buf_puts(&b, p->line);
 	if (elapsed_s >= 1)
-		(void)fprintf(stderr, "  %s", whole(now, floor(elapsed_s)));
+		buf_printf(&b, "  %s", whole(text, floor(elapsed_s)));
 	if (known(p->eta_s))
-		(void)fprintf(stderr, "  about %s left",
-			      whole(left, ceil(fmax(p->eta_s - elapsed_s, 1))));
+		buf_printf(&b, "  about %s left", whole(text, ceil(fmax(p->eta_s - elapsed_s, 1))));
+	(void)fprintf(stderr, "\r\033[K%.*s", width(), b.data ? b.data : "");
+	buf_done(&b);
 	(void)fflush(stderr);
 	p->shown = true;
 }

@@ -35,6 +35,11 @@ endif
 # Where the two below look for the library when ROIMETER_LIBRARY does not say it.
 MARKER_AT = -DROIMETER_INSTALLED_='"$(PREFIX)/lib/libroimeter.so.1"'
 
+# "make" and then "make install PREFIX=/elsewhere": these two are made anew.
+$(B)/prefix: FORCE
+	@mkdir -p $(@D)
+	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' > $@
+
 define MARKER_INSTALL
 install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/share/roimeter/fortran
 sed 's|"libroimeter.so.1"|"$(PREFIX)/lib/libroimeter.so.1"|' include/roimeter.h > $(DESTDIR)$(PREFIX)/include/roimeter.h
@@ -49,7 +54,7 @@ endef
 # ---- Fortran: a module and an archive; other compilers take the two sources -------------------------
 
 ifneq ($(shell command -v $(firstword $(FC)) 2>/dev/null),)
-$(B)/fortran/roimeter_f.o: marker/fortran/roimeter_f.c include/roimeter.h $(B)/flags
+$(B)/fortran/roimeter_f.o: marker/fortran/roimeter_f.c include/roimeter.h $(B)/flags $(B)/prefix
 	@mkdir -p $(@D)
 	$(CC) -Iinclude $(MARKER_AT) $(OPT) $(WARN) -fPIC -c -o $@ $<
 $(B)/fortran/roimeter.o: marker/fortran/roimeter.f90 $(B)/flags
@@ -74,7 +79,7 @@ MARKER_PYTHON := $(shell $(PYTHON) -c 'import os, sys, sysconfig; \
 	d = sysconfig.get_paths()["include"]; \
 	print(d if sys.version_info >= (3, 11) and os.path.exists(d + "/Python.h") else "")' 2>/dev/null)
 ifneq ($(MARKER_PYTHON),)
-$(B)/python/roimeter.abi3.so: marker/python/roimeter.c include/roimeter.h $(B)/flags
+$(B)/python/roimeter.abi3.so: marker/python/roimeter.c include/roimeter.h $(B)/flags $(B)/prefix
 	@mkdir -p $(@D)
 	$(CC) -Iinclude $(MARKER_AT) -isystem $(MARKER_PYTHON) -std=c11 $(OPT) $(WARN) -Wno-undef -fPIC \
 		-fvisibility=hidden -shared -o $@ $<
