@@ -4,7 +4,7 @@
 #   make check               all tests            make check SAN=address,undefined  (or SAN=thread)
 #   make demo                measure the demo suite and write the report
 #   make lint                layers, cppcheck     make bench    make fuzz    make format
-#   make install PREFIX=/usr/local DESTDIR=
+#   make install PREFIX=/usr/local DESTDIR=       make uninstall, with the same two
 #
 # Local settings go to config.mk, which is not committed.
 
@@ -52,7 +52,7 @@ override CPPFLAGS += $(PKG_CFLAGS)
 LIBS := $(PKG_LIBS) -lm -lpthread -ldl
 
 .DEFAULT_GOAL := all
-.PHONY: all check demo bench lint fuzz format install clean golden FORCE
+.PHONY: all check demo bench lint fuzz format install uninstall clean golden FORCE
 
 # ---- parts: one list of sources each, made of the folders ----------------------------------------
 
@@ -134,7 +134,21 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/roimeter/timers
 	install -m 755 $(B)/roimeter $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 suites/timers/*.yaml $(DESTDIR)$(PREFIX)/share/roimeter/timers/
+	install -d $(DESTDIR)$(PREFIX)/share/roimeter/schema $(DESTDIR)$(PREFIX)/share/doc/roimeter/docs
+	install -m 644 schema/*.schema.json $(DESTDIR)$(PREFIX)/share/roimeter/schema/
+	install -m 644 README.md LICENSE DEPENDENCIES.md etc/roimeter.ini $(DESTDIR)$(PREFIX)/share/doc/roimeter/
+	install -m 644 docs/* $(DESTDIR)$(PREFIX)/share/doc/roimeter/docs/
 	$(INSTALL_MORE)
+
+# What install puts there, and no folder that others may use.
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/roimeter $(DESTDIR)$(PREFIX)/include/roimeter.h \
+		$(DESTDIR)$(PREFIX)/include/hpcperf_roi.h $(DESTDIR)$(PREFIX)/include/roimeter.mod \
+		$(DESTDIR)$(PREFIX)/lib/libroimeter.so $(DESTDIR)$(PREFIX)/lib/libroimeter.so.1 \
+		$(DESTDIR)$(PREFIX)/lib/libroimeter.a $(DESTDIR)$(PREFIX)/lib/libroimeter_f.a \
+		$(DESTDIR)$(PREFIX)/lib/pkgconfig/roimeter.pc \
+		$(DESTDIR)$(PREFIX)/lib/python3/dist-packages/roimeter.abi3.so
+	rm -rf $(DESTDIR)$(PREFIX)/share/roimeter $(DESTDIR)$(PREFIX)/share/doc/roimeter
 
 clean:
 	rm -rf $(O)

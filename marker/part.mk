@@ -40,6 +40,8 @@ $(B)/prefix: FORCE
 	@mkdir -p $(@D)
 	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' > $@
 
+MARKER_VERSION = $(shell sed -n 's/.*ROIMETER_VERSION_TEXT "\(.*\)"/\1/p' lib/version.h)
+
 define MARKER_INSTALL
 install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/share/roimeter/fortran
 sed 's|"libroimeter.so.1"|"$(PREFIX)/lib/libroimeter.so.1"|' include/roimeter.h > $(DESTDIR)$(PREFIX)/include/roimeter.h
@@ -47,6 +49,8 @@ install -m 644 include/hpcperf_roi.h $(DESTDIR)$(PREFIX)/include/
 install -m 755 $(B)/libroimeter.so $(DESTDIR)$(PREFIX)/lib/libroimeter.so.1
 ln -sf libroimeter.so.1 $(DESTDIR)$(PREFIX)/lib/libroimeter.so
 install -m 644 $(B)/libroimeter.a $(DESTDIR)$(PREFIX)/lib/
+install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(MARKER_VERSION)|' marker/roimeter.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/roimeter.pc
 install -m 644 marker/fortran/roimeter.f90 marker/fortran/roimeter_f.c $(DESTDIR)$(PREFIX)/share/roimeter/fortran/
 
 endef
