@@ -241,6 +241,32 @@ static void executions(struct page *p)
 	text_table_put(&t, "  ", p->b);
 }
 
+static bool is_sample(const struct page *p, const char *execution)
+{
+	for (size_t i = 0; execution && i < p->r->executions.n; i++) {
+		const struct execution *e = &p->r->executions.items[i];
+		if (e->name && strcmp(e->name, execution) == 0)
+			return e->used == YES;
+	}
+	return false;
+}
+
+static void put_rank(struct text_table *t, const struct rank *k)
+{
+	text_cell(t, k->execution);
+	cell_number(t, k->rank);
+	text_cell(t, k->host);
+	cell_seconds(t, k->roi_s);
+	cell_seconds(t, k->excluded_s);
+	if (k->unterminated == YES)
+		text_cellf(t, "%.0f, open", known(k->entries) ? k->entries : 0);
+	else
+		cell_number(t, k->entries);
+	cell_number(t, k->steps);
+	text_cell(t, k->cpus);
+}
+
+/* Where not all can be shown, those of the samples come first: the result is made of them. */
 static void ranks(struct page *p)
 {
 	static const struct text_column columns[] = {
@@ -250,27 +276,22 @@ static void ranks(struct page *p)
 	struct text_table t = { .columns = columns,
 				.n_columns = sizeof columns / sizeof *columns,
 				.drop_empty = true };
-	size_t n = p->r->ranks.n;
+	size_t n = p->r->ranks.n, shown = 0;
+	bool all = n <= RANKS_SHOWN;
 	if (n <= p->r->executions.n) /* one process each: the table above has it all */
 		return;
-	for (size_t i = 0; i < n && i < RANKS_SHOWN; i++) {
-		const struct rank *k = &p->r->ranks.items[i];
-		text_cell(&t, k->execution);
-		cell_number(&t, k->rank);
-		text_cell(&t, k->host);
-		cell_seconds(&t, k->roi_s);
-		cell_seconds(&t, k->excluded_s);
-		if (k->unterminated == YES)
-			text_cellf(&t, "%.0f, open", known(k->entries) ? k->entries : 0);
-		else
-			cell_number(&t, k->entries);
-		cell_number(&t, k->steps);
-		text_cell(&t, k->cpus);
-	}
+	for (int samples = all ? 0 : 1; samples >= 0; samples--)
+		for (size_t i = 0; i < n && shown < RANKS_SHOWN; i++) {
+			const struct rank *k = &p->r->ranks.items[i];
+			if (!all && is_sample(p, k->execution) != (samples == 1))
+				continue;
+			put_rank(&t, k);
+			shown++;
+		}
 	heading(p, "Processes");
 	text_table_put(&t, "  ", p->b);
-	if (n > RANKS_SHOWN)
-		buf_printf(p->b, "  and %zu more: --format json has all\n", n - RANKS_SHOWN);
+	if (n > shown)
+		buf_printf(p->b, "  and %zu more: --format json has all\n", n - shown);
 }
 
 static void phases(struct page *p)
@@ -366,9 +387,10 @@ static void metrics(struct page *p)
 
 #define CATEGORIES(X)                                                                              \
 	X(compute, "kernels")                                                                      \
-	X(copy_h2d, "copies host to device") X(copy_d2h, "copies device to host")                  \
-		X(copy_d2d, "copies on the device") X(copy_other, "other copies") X(fill, "fills") \
-			X(collective, "collectives") X(other, "other")
+	X(copy_h2d, "copies host to device")                                                       \
+	X(copy_d2h, "copies device to host") X(copy_d2d, "copies on the device")                   \
+		X(copy_other, "other copies") X(fill, "fills") X(collective, "collectives")        \
+			X(other, "other")
 
 static void category(struct page *p, const char *label, const char *field, double s, double ops,
 		     double bytes)
