@@ -62,19 +62,40 @@ static __attribute__((noinline)) void pair_slice(int n)
 	}
 }
 
+/* Two bare reads of the tick counter: what no pair of marks with this clock can be below. The loop
+ * that stalls are compared with has them too, or it would be the shorter one, and fewer interrupts
+ * would fall into it. */
+static inline void no_pair(void)
+{
+#if defined(__x86_64__)
+	uint64_t tick = __builtin_ia32_rdtsc();
+	__asm__ volatile("" : : "r"(tick) : "memory");
+	tick = __builtin_ia32_rdtsc();
+	__asm__ volatile("" : : "r"(tick) : "memory");
+#endif
+}
+
+static __attribute__((noinline)) void counter_slice(int n)
+{
+	for (int i = 0; i < n; i++)
+		no_pair();
+}
+
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
 }
 
+static void (*measured_slice)(int n) = pair_slice;
+
 static void *rounds(void *ratios)
 {
 	double *ratio = ratios;
-	pair_slice(SLICE); /* attach, first touches */
+	measured_slice(SLICE); /* attach, first touches */
 	for (int r = -2; r < ROUNDS; r++) {
 		double a = clock_s(CLOCK_THREAD_CPUTIME_ID);
-		pair_slice(SLICE);
+		measured_slice(SLICE);
 		double b = clock_s(CLOCK_THREAD_CPUTIME_ID);
 		floor_slice(SLICE);
 		double c = clock_s(CLOCK_THREAD_CPUTIME_ID);
@@ -101,18 +122,6 @@ static int run_ratio(int threads)
 
 /* ---- stalls: single pairs over 10 us ----------------------------------------------------------
  */
-
-/* The loop to compare with has two reads of the tick counter where the marks would be, or it would
- * be the shorter one, and fewer interrupts would fall into it. */
-static inline void no_pair(void)
-{
-#if defined(__x86_64__)
-	uint64_t tick = __builtin_ia32_rdtsc();
-	__asm__ volatile("" : : "r"(tick) : "memory");
-	tick = __builtin_ia32_rdtsc();
-	__asm__ volatile("" : : "r"(tick) : "memory");
-#endif
-}
 
 static uint64_t over(bool marks, int n)
 {
@@ -270,6 +279,9 @@ static int parent(void)
 	}
 	printf("# a BEGIN/END pair; 1 = two clock_gettime(CLOCK_MONOTONIC); median [min max]\n");
 	variant("marker_off", NULL, "tsc", 1, 0.012);
+	struct figure bare;
+	if (run_child(NULL, "tsc", "counter", 1, &bare) == 0)
+		line("two_bare_reads_of_the_counter", &bare, 0);
 	for (int threads = 1; threads <= MAX_THREADS; threads *= 2) {
 		char name[40];
 		(void)snprintf(name, sizeof name, "marker_on_tsc_%d_thread%s", threads,
@@ -294,7 +306,9 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return parent();
 	int n = atoi(argv[2]);
-	if (!strcmp(argv[1], "pairs"))
+	if (!strcmp(argv[1], "counter"))
+		measured_slice = counter_slice;
+	if (!strcmp(argv[1], "pairs") || !strcmp(argv[1], "counter"))
 		return run_ratio(n);
 	if (!strcmp(argv[1], "stalls"))
 		return run_stalls();
