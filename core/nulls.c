@@ -79,8 +79,8 @@ static int explain(struct record *rec, const struct block *block, const void *at
 			       field_label(f, label));
 		bool null = field_is_null(f, at);
 		int rc = 0;
-		/* Texts say by themselves that there is nothing to say; these lists explain. */
-		if (f->type == FIELD_TXT || f->type == FIELD_TXTS || strcmp(path, "nulls") == 0)
+		/* A text says by itself that there is nothing to say; "nulls" explains. */
+		if (f->type == FIELD_TXT || strcmp(path, "nulls") == 0)
 			continue;
 		if (f->type == FIELD_BLOCK && !null)
 			rc = explain(rec, f->block, (const char *)at + f->offset, path);

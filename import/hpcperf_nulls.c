@@ -94,8 +94,8 @@ static void explain_block(struct explain *x, const struct block *block, const vo
 		char label[FIELD_LABEL_BYTES], path[160];
 		(void)snprintf(path, sizeof path, "%s%s%s", prefix, *prefix ? "." : "",
 			       field_label(f, label));
-		/* A text is null where there is nothing to say: no reason needed. */
-		if (f->type == FIELD_TXT || f->type == FIELD_TXTS || strcmp(path, "nulls") == 0 ||
+		/* A text that is null is just not there. */
+		if (f->type == FIELD_TXT || strcmp(path, "nulls") == 0 ||
 		    strcmp(path, "caveats") == 0)
 			continue;
 		bool covered = false;

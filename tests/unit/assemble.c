@@ -608,6 +608,10 @@ static void every_null_number_has_its_reason(void **state)
 	assert_string_equal(why_null("context.whole_process"), "not_measured");
 	assert_string_equal(why_null("roi.setup_s"), "not_supported");
 	assert_string_equal(why_null("device.busy_s"), "(not told)"); /* the block stands for it */
+	b.rec.body.inputs.ranks = 2; /* then the block is there, and its lists of texts need a reason */
+	assert_int_equal(record_explain_nulls(&b.rec), 0);
+	assert_string_equal(why_null("inputs"), "(not told)");
+	assert_string_equal(why_null("inputs.params"), "not_measured");
 	/* What becomes known afterwards is taken out. */
 	size_t before = r->nulls.n;
 	b.rec.body.gap.io_s = 1;
