@@ -133,8 +133,13 @@ static json_t *process_json(const struct roi_log *log, const struct roi_process 
 	set(o, "entry_min_ns", p->finished ? count(p->entry_min_ns) : json_null());
 	set(o, "entry_max_ns", p->finished ? count(p->entry_max_ns) : json_null());
 	set_steps(o, log);
-	set(o, "unmatched_exclude", count(log->unmatched_exclude));
-	set(o, "unmatched_phase", count(log->unmatched_phase));
+	bool ours = log->stream; /* foreign logs do not tell these */
+	set(o, "unmatched_exclude", ours ? count(log->unmatched_exclude) : json_null());
+	set(o, "unmatched_phase", ours ? count(log->unmatched_phase) : json_null());
+	set(o, "unmatched_step", ours ? count(log->unmatched_step) : json_null());
+	set(o, "syncs", ours ? count(log->syncs) : json_null());
+	set(o, "syncs_missing", ours ? count(log->syncs_missing) : json_null());
+	set(o, "syncs_failed", ours ? count(log->syncs_failed) : json_null());
 	set(o, "marks", count(log->marks));
 	set(o, "mark_cost_ns", real_or_null(log->mark_cost_ns));
 	set(o, "clock_error_ns", real_or_null(log->clock_error_ns));

@@ -108,6 +108,27 @@ static int lost_marks(struct assembly *a)
 	return rc;
 }
 
+/* Marks that should have waited for the device and could not: the region's ends may stand where the
+ * device was still at work. No device at all (syncs_missing) is as it should be. */
+static int failed_waits(struct assembly *a)
+{
+	uint64_t failed = 0, all = 0;
+	for (size_t i = 0; i < a->n; i++) {
+		const struct worked *w = &a->all[i];
+		for (size_t k = 0; counts(w) && k < w->seen->n_logs; k++) {
+			failed += w->seen->logs[k]->syncs_failed;
+			all += w->seen->logs[k]->syncs;
+		}
+	}
+	if (!failed)
+		return 0;
+	return record_caveat(a->rec, "sync_failed",
+			     "%" PRIu64 " of %" PRIu64
+			     " waits for the device at marks failed: the region may begin or end "
+			     "while the device was at work.",
+			     failed, all);
+}
+
 static int differences(struct assembly *a)
 {
 	bool entries = false, processes = false;
@@ -405,7 +426,8 @@ int put_caveats(struct assembly *a)
 	/* The first five stand in the order of the published records. */
 	int (*const each[])(struct assembly *) = {
 		none,           unterminated,
-		lost_marks,     differences,
+		lost_marks,     failed_waits,
+		differences,
 		many_processes, ranks_outside,
 		damaged_logs,   not_used,
 		notes,          session,

@@ -12,6 +12,7 @@ const struct caveat_code caveat_codes[] = {
 	{ "roi_lost_end", "A log has two BEGINs in a row: the END between them was lost. Such an execution is no sample." },
 	{ "roi_folded", "More entries than are kept one by one; the others are kept as sums and a histogram." },
 	{ "roi_threads_folded", "The same with several threads: how they overlap is not known, the time is a lower bound." },
+	{ "sync_failed", "A mark that waits for the device could not: the region may begin or end while it was at work." },
 	{ "roi_entries_differ_between_runs", "Clean executions entered the region a different number of times." },
 	{ "processes_differ_between_runs", "Clean executions had a different number of processes in the region." },
 	{ "multi_process_roi", "Several processes entered the region; its time is that of the slowest." },

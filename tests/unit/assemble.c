@@ -581,6 +581,21 @@ static void marks_that_cost_much_are_said(void **state)
 	near(2e-5, r->observer.mark_cost_s);
 }
 
+static void waits_that_failed_are_said_and_missing_devices_are_not(void **state)
+{
+	(void)state;
+	(void)execution("clean.0");
+	struct roi_log *log = process("0", 500);
+	log->syncs = 4;
+	log->syncs_missing = 4;
+	(void)assembled();
+	assert_null(caveat("sync_failed"));
+	log->syncs_missing = 0;
+	log->syncs_failed = 3;
+	(void)assembled();
+	said("sync_failed", "3 of 4");
+}
+
 static void what_was_declared_is_said(void **state)
 {
 	(void)state;
@@ -698,6 +713,7 @@ int main(void)
 		TEST(the_machine_is_said),
 		TEST(clocks_that_disagree_are_said),
 		TEST(marks_that_cost_much_are_said),
+		TEST(waits_that_failed_are_said_and_missing_devices_are_not),
 		TEST(what_was_declared_is_said),
 		TEST(every_null_number_has_its_reason),
 		TEST(every_caveat_code_is_in_the_table_once),
