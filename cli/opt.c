@@ -90,7 +90,8 @@ static int take(const struct opt *o, char *arg, struct err *err)
 	case OPT_NUMBER: {
 		double value = strtod(arg, &end);
 		if (end == arg || *end || !isfinite(value) || value <= 0)
-			return err_set(err, -EINVAL, "--%s %s: expected a number above 0", o->name, arg);
+			return err_set(err, -EINVAL, "--%s %s: expected a number%s above 0",
+				       o->name, arg, strcmp(o->arg, "S") == 0 ? " of seconds" : "");
 		*(double *)o->into = value;
 		return 0;
 	}
@@ -103,7 +104,8 @@ int opt_parse(const struct opt_table *t, int argc, char **argv, int *ret_first, 
 	struct option longs[OPTS_MAX + 3] = { 0 };
 	for (size_t i = 0; i < t->n && i < OPTS_MAX; i++)
 		longs[i] = (struct option){ t->opts[i].name,
-					    t->opts[i].type == OPT_FLAG ? no_argument : required_argument,
+					    t->opts[i].type == OPT_FLAG ? no_argument
+									: required_argument,
 					    NULL, OPT_CODE + (int)i };
 	longs[t->n] = (struct option){ "help", no_argument, NULL, 'h' };
 	longs[t->n + 1] = (struct option){ "version", no_argument, NULL, 'v' };
@@ -124,10 +126,11 @@ int opt_parse(const struct opt_table *t, int argc, char **argv, int *ret_first, 
 			return 1;
 		}
 		if (c == ':')
-			return err_set(err, -EINVAL, "%s needs a value; see %s --help", argv[at], t->command);
-		if (c == '?' || c < OPT_CODE || c >= OPT_CODE + (int)t->n)
-			return err_set(err, -EINVAL, "there is no option %s; see %s --help", argv[at],
+			return err_set(err, -EINVAL, "%s needs a value; see %s --help", argv[at],
 				       t->command);
+		if (c == '?' || c < OPT_CODE || c >= OPT_CODE + (int)t->n)
+			return err_set(err, -EINVAL, "there is no option %s; see %s --help",
+				       argv[at], t->command);
 		int rc = take(&t->opts[c - OPT_CODE], optarg, err);
 		if (rc)
 			return rc;
