@@ -96,6 +96,12 @@ static int check_words(const struct run_options *o, struct err *err)
 				       o->collect.items[i]);
 	if (o->clean == 0)
 		return err_set(err, -EINVAL, "--clean 0: at least one clean execution is needed");
+	if (o->ranks == 0)
+		return err_set(err, -EINVAL, "--ranks 0: at least one process is needed");
+	if (o->resume && o->no_store)
+		return err_set(err, -EINVAL,
+			       "--resume and --no-store: what is not to be stored is not kept "
+			       "on the way either; leave one of them out");
 	return 0;
 }
 
@@ -148,6 +154,24 @@ void run_options_done(struct run_options *o)
 	*o = (struct run_options){ .warmup = -1 };
 }
 
+/* What to do about it. */
+static const char *env_advice(enum env_verdict v)
+{
+	switch (v) {
+	case ENV_BAD_NAME:
+		return "write it in capitals, digits and _";
+	case ENV_CREDENTIAL:
+		return "what looks like one is never passed to a program";
+	case ENV_RESERVED:
+		return "it is set by the tool itself";
+	case ENV_TWICE:
+		return "leave one of them out";
+	case ENV_OK:
+		break;
+	}
+	return "";
+}
+
 int run_check_allowed(const char *name, const char *where, struct err *err)
 {
 	size_t n = strlen(name);
@@ -161,8 +185,8 @@ int run_check_allowed(const char *name, const char *where, struct err *err)
 		v = ENV_CREDENTIAL;
 	if (v == ENV_OK || v == ENV_TWICE)
 		return 0;
-	return err_set(err, -EINVAL, "%s %s: %s; such a variable is never passed on", where, name,
-		       env_verdict_text(v));
+	return err_set(err, -EINVAL, "%s %s: %s; %s", where, name, env_verdict_text(v),
+		       env_advice(v));
 }
 
 /* ---- suites ---- */
@@ -209,7 +233,9 @@ static int check_name(const char *option, const char *name, struct err *err)
 {
 	size_t n =
 		strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-");
-	if (!*name || name[n] || strlen(name) > 128)
+	if (strlen(name) > 128)
+		return err_set(err, -EINVAL, "%s: a name has 128 letters at most", option);
+	if (!*name || name[n])
 		return err_set(err, -EINVAL,
 			       "%s \"%s\": a name has letters, digits and . _ + - only", option,
 			       name);
@@ -227,8 +253,8 @@ static int put_declared(struct suite *s, const struct run_options *o, struct sui
 			if (strcmp(c->env[i].name, c->env[k].name) == 0)
 				v = ENV_TWICE;
 		if (v != ENV_OK)
-			rc = err_set(err, -EINVAL, "--env %s: %s", c->env[i].name,
-				     env_verdict_text(v));
+			rc = err_set(err, -EINVAL, "--env %s: %s; %s", c->env[i].name,
+				     env_verdict_text(v), env_advice(v));
 	}
 	return rc;
 }
