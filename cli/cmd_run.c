@@ -18,6 +18,7 @@
 #include "cli/words.h"
 #include "lib/file.h"
 #include "lib/num.h"
+#include "lib/shell.h"
 #include "run/cgroup.h"
 #include "run/sweep.h"
 #include "schema/codec.h"
@@ -350,8 +351,10 @@ static void print_plan(const struct session *s, const struct sweep *sweep)
 			     c->c->app, c->c->name, warmups, cleans, timeout,
 			     c->c->region ? c->c->region : "markers");
 		struct buf line = { 0 };
-		for (size_t k = 0; k < c->env.n; k++)
-			words_assignment(&line, c->env.items[k]);
+		for (size_t k = 0; k < c->env.n; k++) {
+			shell_assignment(&line, c->env.items[k]);
+			buf_puts(&line, " ");
+		}
 		words_command(&line, &c->argv);
 		(void)printf("  %s\n", line.data);
 		buf_done(&line);

@@ -17,9 +17,6 @@ void words_quoted_lines(struct buf *b, const char *text);
 /* A command as a shell takes it: what is no plain word stands in quotes. */
 void words_command(struct buf *b, const struct txts *argv);
 
-/* "NAME=VALUE ", in the same manner. */
-void words_assignment(struct buf *b, const char *assignment);
-
 /* A share with at most three digits and never an exponent: "0.023", "17", "131", "4200". */
 const char *words_percent(char text[32], double fraction);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/num.h"
+#include "lib/shell.h"
 #include "report/format.h"
 
 /* ---- text that stays text ----------------------------------------------------------------------
@@ -259,14 +260,28 @@ static void put_ops(struct buf *b, const json_t *rec)
 	}
 }
 
-static void put_command(struct buf *b, const json_t *inputs)
+static void put_shell_words(struct buf *line, const json_t *words)
 {
-	const json_t *argv = json_object_get(inputs, "argv"), *env = json_object_get(inputs, "env");
+	for (size_t i = 0; i < json_array_size(words); i++) {
+		const char *word = json_string_value(json_array_get(words, i));
+		buf_puts(line, line->len ? " " : "");
+		shell_word(line, word ? word : "");
+	}
+}
+
+/* As one would type it. */
+static void put_command(struct buf *b, const json_t *data, const json_t *rec)
+{
+	const json_t *inputs = json_object_get(rec, "inputs"),
+		     *env = json_object_get(inputs, "env");
 	struct buf line = { 0 };
-	for (size_t i = 0; i < json_array_size(env); i++)
-		buf_printf(&line, "%s ", json_string_value(json_array_get(env, i)));
-	for (size_t i = 0; i < json_array_size(argv); i++)
-		buf_printf(&line, "%s%s", i ? " " : "", json_string_value(json_array_get(argv, i)));
+	for (size_t i = 0; i < json_array_size(env); i++) {
+		const char *assignment = json_string_value(json_array_get(env, i));
+		buf_puts(&line, i ? " " : "");
+		shell_assignment(&line, assignment ? assignment : "");
+	}
+	put_shell_words(&line, json_object_get(block_of(data, rec, "launcher"), "argv"));
+	put_shell_words(&line, json_object_get(inputs, "argv"));
 	buf_puts(b, "- Command: ");
 	if (line.len)
 		put_code(b, line.data);
@@ -280,7 +295,7 @@ static void put_command(struct buf *b, const json_t *inputs)
 static void put_words(struct buf *b, const json_t *data, const json_t *rec)
 {
 	const json_t *caveats = block_of(data, rec, "caveats");
-	put_command(b, json_object_get(rec, "inputs"));
+	put_command(b, data, rec);
 	buf_puts(b, "- Run ");
 	put_code(b, text_of(rec, "run_id") ? text_of(rec, "run_id") : "");
 	buf_printf(b, " (%s)\n", text_of(rec, "kind") ? text_of(rec, "kind") : "null");

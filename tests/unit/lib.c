@@ -16,6 +16,7 @@
 #include "lib/err.h"
 #include "lib/file.h"
 #include "lib/num.h"
+#include "lib/shell.h"
 
 static void err_puts_context_before_and_cuts_at_the_end(void **state)
 {
@@ -158,10 +159,18 @@ static void figures_have_three_digits_and_null_is_a_dash(void **state)
 		double seconds;
 		const char *text;
 	} durations[] = {
-		{ NAN, "-" },		  { 0, "0 s" },		   { 4e-9, "4.00 ns" },
-		{ 8.7e-7, "870 ns" },	  { 12.34e-6, "12.3 us" }, { 0.00104, "1.04 ms" },
-		{ 0.9994, "999 ms" },	  { 0.9996, "1.00 s" },	   { 2.5, "2.50 s" },
-		{ 599.4, "599 s" },	  { 723, "12 min 03 s" },  { -0.02, "-20.0 ms" },
+		{ NAN, "-" },
+		{ 0, "0 s" },
+		{ 4e-9, "4.00 ns" },
+		{ 8.7e-7, "870 ns" },
+		{ 12.34e-6, "12.3 us" },
+		{ 0.00104, "1.04 ms" },
+		{ 0.9994, "999 ms" },
+		{ 0.9996, "1.00 s" },
+		{ 2.5, "2.50 s" },
+		{ 599.4, "599 s" },
+		{ 723, "12 min 03 s" },
+		{ -0.02, "-20.0 ms" },
 		{ 9.996e-6, "10.0 us" },
 	};
 	char text[32];
@@ -174,6 +183,33 @@ static void figures_have_three_digits_and_null_is_a_dash(void **state)
 	assert_string_equal(num_si(text, NAN), "-");
 }
 
+static void commands_are_quoted_where_a_shell_needs_it(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *word, *text;
+	} words[] = {
+		{ "./a-b_c.x", "./a-b_c.x" },
+		{ "", "''" },
+		{ "a b", "'a b'" },
+		{ "it's", "'it'\\''s'" },
+		{ "$HOME", "'$HOME'" },
+		{ "Größe", "'Größe'" },
+		{ "two\nlines", "$'two\\012lines'" },
+		{ "\x1b\\'", "$'\\033\\\\\\''" },
+	};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		struct buf b = { 0 };
+		shell_word(&b, words[i].word);
+		assert_string_equal(b.data, words[i].text);
+		buf_done(&b);
+	}
+	struct buf b = { 0 };
+	shell_assignment(&b, "A=b c=d");
+	assert_string_equal(b.data, "A='b c=d'");
+	buf_done(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +219,7 @@ int main(void)
 		cmocka_unit_test(buf_fails_once_and_for_all_past_its_ceiling),
 		cmocka_unit_test(files_are_replaced_whole_or_not_at_all),
 		cmocka_unit_test(num15_survives_text_and_back),
+		cmocka_unit_test(commands_are_quoted_where_a_shell_needs_it),
 		cmocka_unit_test(figures_have_three_digits_and_null_is_a_dash),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
