@@ -239,14 +239,13 @@ static void put_machine(struct record_body *b, const struct case_run *c, const s
 static int put_caveats(struct record *rec, const struct case_run *c)
 {
 	double outlived = 0, immortal = 0;
-	const char *cut = NULL;
+	size_t cut = 0;
 	int rc = 0;
 	for (size_t i = 0; i < c->n_made; i++) {
 		const struct capture *m = &c->made[i]->capture;
 		outlived = fmax(outlived, m->outlived);
 		immortal = fmax(immortal, m->immortal);
-		if (m->output_cut)
-			cut = m->row.name;
+		cut += is_clean(c->made[i]) && m->output_cut;
 	}
 	if (outlived > 0)
 		rc = record_caveat(rec, "processes_outlived",
@@ -259,11 +258,10 @@ static int put_caveats(struct record *rec, const struct case_run *c)
 				   "kernel, and may have disturbed what came after.",
 				   immortal, immortal == 1 ? "" : "es");
 	if (!rc && cut)
-		rc = record_caveat(
-			rec, "output_cut",
-			"The output of %s is so long that only its first and last 16 MiB "
-			"were searched.",
-			cut);
+		rc = record_caveat(rec, "output_cut",
+				   "The output of %zu clean execution%s is so long that only its "
+				   "first and last 16 MiB were searched.",
+				   cut, cut == 1 ? "" : "s");
 	if (!rc && c->timer && timer_def_caveat(c->timer))
 		rc = record_caveat(rec, "timer_limit", "%s", timer_def_caveat(c->timer));
 	return rc;
