@@ -159,6 +159,7 @@ await test("a measurement shows every execution, its interval with its coverage,
 				await page.run(`location.hash = ${JSON.stringify(`#/demo/${app.name}/${item.name}/${data.platforms[i].id}`)}`);
 				await page.settle();
 				const where = `${app.name}/${item.name}`;
+				same(await page.run(`[...document.querySelectorAll("svg.strip text")].filter((t) => t.getBBox().x < 0).map((t) => t.textContent)`), [], `${where}: labels that are cut off`);
 				if (rec.executions)
 					same(await count("#executions tbody tr"), rec.executions.rows.length, `${where}: rows`);
 				if (rec.roi?.wall_s !== undefined)

@@ -41,10 +41,12 @@ export function ExecutionStrip({ rec }: { rec: Rec }) {
 	const pad = Math.max((high - low) * 0.14, high * 0.0004) || 1e-9;
 	low -= pad;
 	high += pad;
-	const W = 640, H = 148, left = 64, right = 12, top = 8, bottom = 22;
+	const ticks = nice_ticks(low, high), label = axis_label(ticks, high);
+	// Wide enough for the longest label in any font: a first digit that is cut off is another number.
+	const left = Math.max(64, 14 + 7.2 * Math.max(...ticks.map((t) => label(t).length)));
+	const W = 640, H = 148, right = 12, top = 8, bottom = 22;
 	const x = (i: number) => left + (list.length === 1 ? 0.5 : (i + 0.5) / list.length) * (W - left - right);
 	const y = (v: number) => top + (1 - (v - low) / (high - low)) * (H - top - bottom);
-	const ticks = nice_ticks(low, high), label = axis_label(ticks, high);
 	const every = Math.ceil(list.length / 24);
 	const [ci_low, ci_high] = rec.roi.ci95_s ?? [];
 	const summary = `${f.plural(timed.length, "execution")} from ${f.seconds(Math.min(...values))} to ${f.seconds(Math.max(...values))}`
