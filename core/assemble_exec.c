@@ -31,6 +31,16 @@ static const char *signal_text(struct arena *arena, int number)
 			    name ? name : "");
 }
 
+/* Shells and launchers tell a signal of what they started as 128 and its number. */
+static const char *exit_text(struct arena *arena, int code)
+{
+	const char *name = code > 128 && code < 128 + NSIG ? sigabbrev_np(code - 128) : NULL;
+	if (name)
+		return arena_printf(arena, "ended with exit code %d, which may stand for SIG%s",
+				    code, name);
+	return arena_printf(arena, "ended with exit code %d", code);
+}
+
 /* How an execution ended that did not end well. */
 static const char *bad_end(struct assembly *a, const struct observed *seen)
 {
@@ -54,7 +64,7 @@ static const char *bad_end(struct assembly *a, const struct observed *seen)
 	if (known(row->signal))
 		return signal_text(arena, (int)row->signal);
 	if (known(row->exit_code))
-		return arena_printf(arena, "ended with exit code %d", (int)row->exit_code);
+		return exit_text(arena, (int)row->exit_code);
 	return arena_strdup(arena, "ended in an unknown way");
 }
 

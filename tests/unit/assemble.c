@@ -234,6 +234,18 @@ static void each_bad_end_has_its_status(void **state)
 	(void)start(NULL);
 }
 
+static void a_signal_that_a_launcher_tells_is_named(void **state)
+{
+	(void)state;
+	clean("clean.0", 500)->row.exit_code = 139;
+	assert_string_equal(assembled()->status_text,
+			    "clean.0 ended with exit code 139, which may stand for SIGSEGV");
+	(void)stop(NULL);
+	(void)start(NULL);
+	clean("clean.0", 500)->row.exit_code = 255;
+	assert_string_equal(assembled()->status_text, "clean.0 ended with exit code 255");
+}
+
 static void ending_inside_the_region_is_no_sample(void **state)
 {
 	(void)state;
@@ -252,7 +264,7 @@ static void ending_inside_the_region_is_no_sample(void **state)
 	assert_false(known(r->ranks.items[1].roi_s));
 	const struct execution *left = &r->executions.items[1];
 	assert_true(left->unfinished == 1);
-	assert_false(known(left->post_roi_s)); /* it has no "after the region" */
+	assert_false(known(left->post_roi_s));  /* it has no "after the region" */
 	assert_false(known(left->imbalance_s)); /* of no process: not 0 */
 	assert_false(known(left->excluded_s));
 }
@@ -265,8 +277,9 @@ static void being_killed_inside_the_region_is_said(void **state)
 	seen->row.exit_code = NAN;
 	seen->row.signal = 9;
 	const struct record_body *r = assembled();
-	assert_string_equal(r->status_text, "clean.0 was ended by signal 9, SIGKILL, inside the region in 1 of 2 "
-					    "processes");
+	assert_string_equal(r->status_text,
+			    "clean.0 was ended by signal 9, SIGKILL, inside the region in 1 of 2 "
+			    "processes");
 	assert_false(known(r->executions.items[0].post_roi_s));
 	near(0.5, r->executions.items[0].roi_s);
 }
@@ -623,7 +636,8 @@ static void every_null_number_has_its_reason(void **state)
 	assert_string_equal(why_null("context.whole_process"), "not_measured");
 	assert_string_equal(why_null("roi.setup_s"), "not_supported");
 	assert_string_equal(why_null("device.busy_s"), "(not told)"); /* the block stands for it */
-	b.rec.body.inputs.ranks = 2; /* then the block is there, and its lists of texts need a reason */
+	b.rec.body.inputs.ranks =
+		2; /* then the block is there, and its lists of texts need a reason */
 	assert_int_equal(record_explain_nulls(&b.rec), 0);
 	assert_string_equal(why_null("inputs"), "(not told)");
 	assert_string_equal(why_null("inputs.params"), "not_measured");
@@ -696,6 +710,7 @@ int main(void)
 		TEST(a_good_run_is_ok_with_its_median),
 		TEST(the_first_failure_decides_and_earlier_samples_stay),
 		TEST(each_bad_end_has_its_status),
+		TEST(a_signal_that_a_launcher_tells_is_named),
 		TEST(ending_inside_the_region_is_no_sample),
 		TEST(being_killed_inside_the_region_is_said),
 		TEST(a_lost_end_is_no_sample_either),

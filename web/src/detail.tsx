@@ -147,7 +147,7 @@ function Executions({ rec }: { rec: Rec }) {
 			) : <p class="note">Single executions are not in this record.</p>}
 			{troubled.map((e) => (
 				<div class="trouble" key={e.name}>
-					<p><b>{e.name}</b> {status_word(e.status ?? "")}{e.why ? `: ${e.why}` : ""}{e.exit_code !== undefined ? ` (exit code ${e.exit_code})` : e.signal !== undefined ? ` (signal ${e.signal})` : ""}</p>
+					<p><b>{e.name}</b> {status_word(e.status ?? "")}{e.why ? `: ${e.why}` : ""}{/exit code|signal/.test(e.why ?? "") ? "" : e.exit_code !== undefined ? ` (exit code ${e.exit_code})` : e.signal !== undefined ? ` (signal ${e.signal})` : ""}</p>
 					{e.output_tail ? <pre tabIndex={0} aria-label={`last lines of ${e.name}`}>{e.output_tail}</pre> : null}
 				</div>
 			))}
