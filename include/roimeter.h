@@ -41,7 +41,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 /* Where the library is if ROIMETER_LIBRARY does not say so; `make install` writes the full path. */
@@ -60,216 +59,220 @@ extern "C" {
 
 /* What the library offers. Members are only ever added at the end. */
 struct roimeter_api {
-	unsigned size; /* of this struct, as the library knows it */
-	unsigned version;
-	const struct roimeter_api *(*attach)(void); /* the one to use in this process, or NULL */
-	void (*begin)(void);
-	void (*end)(void);
-	void (*exclude_begin)(void);
-	void (*exclude_end)(void);
-	void (*step)(void);
-	void (*phase_begin)(const char *name);
-	void (*phase_end)(void);
-	void (*sync)(void);
-	int (*measuring)(void); /* 1 while marks are recorded */
+	unsigned size_; /* of this struct, as the library knows it */
+	unsigned version_;
+	const struct roimeter_api *(*attach_)(void); /* the one to use in this process, or NULL */
+	void (*begin_)(void);
+	void (*end_)(void);
+	void (*exclude_begin_)(void);
+	void (*exclude_end_)(void);
+	void (*step_)(void);
+	void (*phase_begin_)(const char *name_);
+	void (*phase_end_)(void);
+	void (*sync_)(void);
+	int (*measuring_)(void); /* 1 while marks are recorded */
 };
 
 /* There when the program was linked with the library. */
-extern const struct roimeter_api roimeter_api_1 __attribute__((weak, visibility("default")));
+extern const struct roimeter_api roimeter_api_1 __attribute__((__weak__, __visibility__("default")));
 
 /* Weak, so that a program links without libdl (where that is not part of libc). dlopen itself is
  * asked for by name: a reference to it makes the linker of a static program complain. */
-static void *roimeter_dlsym_(void *, const char *) __attribute__((weakref("dlsym")));
+static void *roimeter_dlsym_(void *, const char *) __attribute__((__weakref__("dlsym")));
 
 extern int roimeter_symlink_(const char *, const char *) __asm__("symlink"); /* not ISO C */
 
+/* By its name, since <sys/auxv.h> brings all names of <elf.h> into the program. */
+extern unsigned long roimeter_auxval_(unsigned long) __asm__("getauxval");
+enum { ROIMETER_AT_BASE_ = 7, ROIMETER_AT_SECURE_ = 23 };
+
 /* Of the program or shared library itself; not there in a static program. Tag, value, ... 0. */
 extern const long roimeter_dynamic_[] __asm__("_DYNAMIC")
-	__attribute__((weak, visibility("hidden")));
+	__attribute__((__weak__, __visibility__("hidden")));
 
 /* One of each in a program or shared library, however many sources include this. */
-#define ROIMETER_ONE_ __attribute__((weak, visibility("hidden"), noinline))
+#define ROIMETER_ONE_ __attribute__((__weak__, __visibility__("hidden"), __noinline__))
 
 enum { ROIMETER_UNKNOWN_, ROIMETER_OFF_, ROIMETER_ON_ };
 
 struct roimeter_gate {
-	int state;
-	const struct roimeter_api *api;
+	int state_;
+	const struct roimeter_api *api_;
 };
-extern struct roimeter_gate roimeter_gate_ __attribute__((weak, visibility("hidden")));
+extern struct roimeter_gate roimeter_gate_ __attribute__((__weak__, __visibility__("hidden")));
 struct roimeter_gate roimeter_gate_ = { 0, ROIMETER_NULL_ };
 
 #define ROIMETER_MARK_(call)                                                                  \
-	(__builtin_expect(__atomic_load_n(&roimeter_gate_.state, __ATOMIC_RELAXED) !=         \
+	(__builtin_expect(__atomic_load_n(&roimeter_gate_.state_, __ATOMIC_RELAXED) !=        \
 				  ROIMETER_OFF_,                                              \
 			  0)                                                                  \
 		 ? (call)                                                                     \
 		 : (void)0)
 
 ROIMETER_ONE_ int roimeter_static_(void);
-ROIMETER_ONE_ const struct roimeter_api *roimeter_load_(const char *name, const char **ret_why);
-ROIMETER_ONE_ const struct roimeter_api *roimeter_find_(const char *log);
+ROIMETER_ONE_ const struct roimeter_api *roimeter_load_(const char *name_, const char **ret_why_);
+ROIMETER_ONE_ const struct roimeter_api *roimeter_find_(const char *log_);
 ROIMETER_ONE_ const struct roimeter_api *roimeter_attach_(void);
-ROIMETER_ONE_ char *roimeter_put_(char *to, char *end, const char *text);
-ROIMETER_ONE_ void roimeter_unattached_(const char *log, const char *why);
+ROIMETER_ONE_ char *roimeter_put_(char *to_, char *end_, const char *text_);
+ROIMETER_ONE_ void roimeter_unattached_(const char *log_, const char *why_);
 ROIMETER_ONE_ void roimeter_begin_(void);
 ROIMETER_ONE_ void roimeter_end_(void);
 ROIMETER_ONE_ void roimeter_exclude_begin_(void);
 ROIMETER_ONE_ void roimeter_exclude_end_(void);
 ROIMETER_ONE_ void roimeter_step_(void);
-ROIMETER_ONE_ void roimeter_phase_begin_(const char *name);
+ROIMETER_ONE_ void roimeter_phase_begin_(const char *name_);
 ROIMETER_ONE_ void roimeter_phase_end_(void);
 ROIMETER_ONE_ void roimeter_sync_(void);
 
 /* Text behind text, up to an end; always with a NUL. Without stdio, which would pull half of libc
  * into a small static program. */
-char *roimeter_put_(char *to, char *end, const char *text)
+char *roimeter_put_(char *to_, char *end_, const char *text_)
 {
-	while (*text && to < end - 1)
-		*to++ = *text++;
-	*to = 0;
-	return to;
+	while (*text_ && to_ < end_ - 1)
+		*to_++ = *text_++;
+	*to_ = 0;
+	return to_;
 }
 
 /* Measuring was asked for and can't be: leave "pid N: why" where the runner looks for it. Where no
  * file can be opened, a link holds the text: that needs neither a descriptor nor space. */
-void roimeter_unattached_(const char *log, const char *why)
+void roimeter_unattached_(const char *log_, const char *why_)
 {
-	char path[4096], line[512], digits[24];
-	char *path_end = path + sizeof path, *line_end = line + sizeof line - 1;
-	char *at = digits + sizeof digits - 1;
-	char *name = roimeter_put_(path, path_end, log);
-	unsigned long pid = ROIMETER_CAST_(unsigned long, getpid());
-	int out;
+	char path_[4096], line_[512], digits_[24];
+	char *path_end_ = path_ + sizeof path_, *line_end_ = line_ + sizeof line_ - 1;
+	char *at_ = digits_ + sizeof digits_ - 1;
+	char *name_ = roimeter_put_(path_, path_end_, log_);
+	unsigned long pid_ = ROIMETER_CAST_(unsigned long, getpid());
+	int out_;
 
-	*at = 0;
+	*at_ = 0;
 	do
-		*--at = ROIMETER_CAST_(char, '0' + pid % 10);
-	while (pid /= 10);
+		*--at_ = ROIMETER_CAST_(char, '0' + pid_ % 10);
+	while (pid_ /= 10);
 	(void)roimeter_put_(
-		roimeter_put_(roimeter_put_(roimeter_put_(line, line_end, "pid "), line_end, at),
-			      line_end, ": "),
-		line_end, why);
-	(void)roimeter_put_(name, path_end, "/unattached");
-	out = open(path, O_WRONLY | O_CREAT | O_APPEND, 0666);
-	if (out >= 0) {
-		size_t n = strlen(line);
-		ssize_t written;
-		line[n] = '\n';
-		written = write(out, line, n + 1);
-		line[n] = 0;
-		(void)close(out);
-		if (written == ROIMETER_CAST_(ssize_t, n + 1))
+		roimeter_put_(roimeter_put_(roimeter_put_(line_, line_end_, "pid "), line_end_, at_),
+			      line_end_, ": "),
+		line_end_, why_);
+	(void)roimeter_put_(name_, path_end_, "/unattached");
+	out_ = open(path_, O_WRONLY | O_CREAT | O_APPEND, 0666);
+	if (out_ >= 0) {
+		size_t n_ = strlen(line_);
+		ssize_t written_;
+		line_[n_] = '\n';
+		written_ = write(out_, line_, n_ + 1);
+		line_[n_] = 0;
+		(void)close(out_);
+		if (written_ == ROIMETER_CAST_(ssize_t, n_ + 1))
 			return;
 	}
-	(void)roimeter_put_(roimeter_put_(name, path_end, "/.loss."), path_end, at);
-	if (roimeter_symlink_(line, path))
+	(void)roimeter_put_(roimeter_put_(name_, path_end_, "/.loss."), path_end_, at_);
+	if (roimeter_symlink_(line_, path_))
 		return; /* nothing is left that could be told */
 }
 
 /* A static program must load no library: that would bring a second libc. */
 int roimeter_static_(void)
 {
-	const long *d = roimeter_dynamic_;
+	const long *d_ = roimeter_dynamic_;
 
-	if (getauxval(AT_BASE))
+	if (roimeter_auxval_(ROIMETER_AT_BASE_))
 		return 0; /* a dynamic linker is there */
-	if (d)
-		for (; *d; d += 2)
-			if (*d == 1) /* DT_NEEDED */
+	if (d_)
+		for (; *d_; d_ += 2)
+			if (*d_ == 1) /* DT_NEEDED */
 				return 0;
 	return 1;
 }
 
-const struct roimeter_api *roimeter_load_(const char *name, const char **ret_why)
+const struct roimeter_api *roimeter_load_(const char *name_, const char **ret_why_)
 {
 	union {
-		void *symbol;
-		void *(*open)(const char *, int);
-		char *(*error)(void);
-	} dl, said;
-	const struct roimeter_api *api = ROIMETER_NULL_;
-	void *library;
+		void *symbol_;
+		void *(*open_)(const char *, int);
+		char *(*error_)(void);
+	} dl_, said_;
+	const struct roimeter_api *api_ = ROIMETER_NULL_;
+	void *library_;
 
-	*ret_why = "the program can load no library: link it with libroimeter.a, or with -ldl";
+	*ret_why_ = "the program can load no library: link it with libroimeter.a, or with -ldl";
 	if (roimeter_static_() || !roimeter_dlsym_)
 		return ROIMETER_NULL_;
-	dl.symbol = roimeter_dlsym_(ROIMETER_NULL_, "dlopen");
-	said.symbol = roimeter_dlsym_(ROIMETER_NULL_, "dlerror"); /* now: a dlsym forgets the last error */
-	if (!dl.symbol)
+	dl_.symbol_ = roimeter_dlsym_(ROIMETER_NULL_, "dlopen");
+	said_.symbol_ = roimeter_dlsym_(ROIMETER_NULL_, "dlerror"); /* now: a dlsym forgets the last error */
+	if (!dl_.symbol_)
 		return ROIMETER_NULL_;
-	*ret_why = "libroimeter could not be loaded";
-	library = dl.open(name, RTLD_NOW | RTLD_LOCAL);
-	if (library)
-		api = ROIMETER_CAST_(const struct roimeter_api *,
-				     roimeter_dlsym_(library, "roimeter_api_1"));
-	if (!api) {
-		if (said.symbol)
-			*ret_why = said.error();
-		return ROIMETER_NULL_;
-	}
-	if (api->size < sizeof *api) {
-		*ret_why = "libroimeter is older than the header that the program was made with";
+	*ret_why_ = "libroimeter could not be loaded";
+	library_ = dl_.open_(name_, RTLD_NOW | RTLD_LOCAL);
+	if (library_)
+		api_ = ROIMETER_CAST_(const struct roimeter_api *,
+				     roimeter_dlsym_(library_, "roimeter_api_1"));
+	if (!api_) {
+		if (said_.symbol_)
+			*ret_why_ = said_.error_();
 		return ROIMETER_NULL_;
 	}
-	return api;
+	if (api_->size_ < sizeof *api_) {
+		*ret_why_ = "libroimeter is older than the header that the program was made with";
+		return ROIMETER_NULL_;
+	}
+	return api_;
 }
 
-const struct roimeter_api *roimeter_find_(const char *log)
+const struct roimeter_api *roimeter_find_(const char *log_)
 {
-	const struct roimeter_api *api = &roimeter_api_1;
-	const char *name = getenv("ROIMETER_LIBRARY");
-	const char *why = ROIMETER_NULL_;
+	const struct roimeter_api *api_ = &roimeter_api_1;
+	const char *name_ = getenv("ROIMETER_LIBRARY");
+	const char *why_ = ROIMETER_NULL_;
 
-	if (api)
-		return api; /* linked with it */
-	if (!name || !*name)
-		name = ROIMETER_INSTALLED_;
-	api = roimeter_load_(name, &why);
-	if (!api && log && *log)
-		roimeter_unattached_(log, why ? why : "libroimeter could not be loaded");
-	return api;
+	if (api_)
+		return api_; /* linked with it */
+	if (!name_ || !*name_)
+		name_ = ROIMETER_INSTALLED_;
+	api_ = roimeter_load_(name_, &why_);
+	if (!api_ && log_ && *log_)
+		roimeter_unattached_(log_, why_ ? why_ : "libroimeter could not be loaded");
+	return api_;
 }
 
 /* At the first mark. Several threads may come at once: each finds the same. */
 const struct roimeter_api *roimeter_attach_(void)
 {
-	int saved = errno;
-	const char *log = getenv("ROIMETER_LOG");
-	const struct roimeter_api *api = ROIMETER_NULL_;
+	int saved_ = errno;
+	const char *log_ = getenv("ROIMETER_LOG");
+	const struct roimeter_api *api_ = ROIMETER_NULL_;
 
 	/* Not in a set-user-id program: its environment is not to be trusted. */
-	if (!getauxval(AT_SECURE) &&
-	    ((log && *log) || getenv("NVTX_INJECTION64_PATH") || getenv("ROCP_TOOL_LIBRARIES") ||
+	if (!roimeter_auxval_(ROIMETER_AT_SECURE_) &&
+	    ((log_ && *log_) || getenv("NVTX_INJECTION64_PATH") || getenv("ROCP_TOOL_LIBRARIES") ||
 	     getenv("ROCPROFILER_REGISTER_LIBRARY")))
-		api = roimeter_find_(log);
-	if (api)
-		api = api->attach();
-	__atomic_store_n(&roimeter_gate_.api, api, __ATOMIC_RELEASE);
-	__atomic_store_n(&roimeter_gate_.state, api ? ROIMETER_ON_ : ROIMETER_OFF_,
+		api_ = roimeter_find_(log_);
+	if (api_)
+		api_ = api_->attach_();
+	__atomic_store_n(&roimeter_gate_.api_, api_, __ATOMIC_RELEASE);
+	__atomic_store_n(&roimeter_gate_.state_, api_ ? ROIMETER_ON_ : ROIMETER_OFF_,
 			 __ATOMIC_RELEASE);
-	errno = saved;
-	return api;
+	errno = saved_;
+	return api_;
 }
 
 #define ROIMETER_CALL_(call)                                                                    \
 	{                                                                                       \
-		const struct roimeter_api *api =                                                \
-			__atomic_load_n(&roimeter_gate_.api, __ATOMIC_ACQUIRE);                 \
-		if (!api && __atomic_load_n(&roimeter_gate_.state, __ATOMIC_RELAXED) == 0)      \
-			api = roimeter_attach_();                                               \
-		if (api)                                                                        \
-			api->call;                                                              \
+		const struct roimeter_api *api_ =                                                \
+			__atomic_load_n(&roimeter_gate_.api_, __ATOMIC_ACQUIRE);                 \
+		if (!api_ && __atomic_load_n(&roimeter_gate_.state_, __ATOMIC_RELAXED) == 0)      \
+			api_ = roimeter_attach_();                                               \
+		if (api_)                                                                        \
+			api_->call;                                                              \
 	}
 
-void roimeter_begin_(void) ROIMETER_CALL_(begin())
-void roimeter_end_(void) ROIMETER_CALL_(end())
-void roimeter_exclude_begin_(void) ROIMETER_CALL_(exclude_begin())
-void roimeter_exclude_end_(void) ROIMETER_CALL_(exclude_end())
-void roimeter_step_(void) ROIMETER_CALL_(step())
-void roimeter_phase_begin_(const char *name) ROIMETER_CALL_(phase_begin(name))
-void roimeter_phase_end_(void) ROIMETER_CALL_(phase_end())
-void roimeter_sync_(void) ROIMETER_CALL_(sync())
+void roimeter_begin_(void) ROIMETER_CALL_(begin_())
+void roimeter_end_(void) ROIMETER_CALL_(end_())
+void roimeter_exclude_begin_(void) ROIMETER_CALL_(exclude_begin_())
+void roimeter_exclude_end_(void) ROIMETER_CALL_(exclude_end_())
+void roimeter_step_(void) ROIMETER_CALL_(step_())
+void roimeter_phase_begin_(const char *name_) ROIMETER_CALL_(phase_begin_(name_))
+void roimeter_phase_end_(void) ROIMETER_CALL_(phase_end_())
+void roimeter_sync_(void) ROIMETER_CALL_(sync_())
 
 #undef ROIMETER_CALL_
 #undef ROIMETER_CAST_

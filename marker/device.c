@@ -45,7 +45,7 @@ void device_sync(void)
 	if (!g)
 		return;
 	if (g->other) {
-		g->other->sync();
+		g->other->sync_();
 		return;
 	}
 	if (g->state == GUEST_FAILED)

@@ -271,25 +271,25 @@ static void forward(const struct roimeter_api *api, enum mark what, const char *
 {
 	switch (what) {
 	case MARK_BEGIN:
-		api->begin();
+		api->begin_();
 		break;
 	case MARK_END:
-		api->end();
+		api->end_();
 		break;
 	case MARK_EXCLUDE_BEGIN:
-		api->exclude_begin();
+		api->exclude_begin_();
 		break;
 	case MARK_EXCLUDE_END:
-		api->exclude_end();
+		api->exclude_end_();
 		break;
 	case MARK_STEP:
-		api->step();
+		api->step_();
 		break;
 	case MARK_PHASE_BEGIN:
-		api->phase_begin(name);
+		api->phase_begin_(name);
 		break;
 	case MARK_PHASE_END:
-		api->phase_end();
+		api->phase_end_();
 		break;
 	}
 }
@@ -368,7 +368,7 @@ int guest_measuring(void)
 {
 	struct guest *g = GET_ACQUIRE(guest);
 	if (g && g->other)
-		return g->other->measuring();
+		return g->other->measuring_();
 	return g && (g->state == GUEST_LOGGING || g->state == GUEST_RANGES);
 }
 

@@ -178,16 +178,16 @@ static void phase_end(void)
 }
 
 const struct roimeter_api roimeter_api_1 __attribute__((visibility("default"))) = {
-	.size = sizeof(struct roimeter_api),
-	.version = 1,
-	.attach = guest_attach,
-	.begin = begin,
-	.end = end,
-	.exclude_begin = exclude_begin,
-	.exclude_end = exclude_end,
-	.step = step,
-	.phase_begin = phase_begin,
-	.phase_end = phase_end,
-	.sync = device_sync,
-	.measuring = guest_measuring,
+	.size_ = sizeof(struct roimeter_api),
+	.version_ = 1,
+	.attach_ = guest_attach,
+	.begin_ = begin,
+	.end_ = end,
+	.exclude_begin_ = exclude_begin,
+	.exclude_end_ = exclude_end,
+	.step_ = step,
+	.phase_begin_ = phase_begin,
+	.phase_end_ = phase_end,
+	.sync_ = device_sync,
+	.measuring_ = guest_measuring,
 };

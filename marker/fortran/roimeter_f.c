@@ -67,7 +67,7 @@ void roimeter_f_phase_begin(const char *name, size_t length)
 {
 	char text[64];
 
-	if (roimeter_gate_.state == ROIMETER_OFF_)
+	if (roimeter_gate_.state_ == ROIMETER_OFF_)
 		return;
 	if (length > sizeof text - 1)
 		length = sizeof text - 1;

@@ -17,9 +17,9 @@ static PyTypeObject *region_type, *exclude_type, *phase_type;
 /* For what has more to do than a mark, only while measuring. */
 static bool measuring_now(void)
 {
-	if (roimeter_gate_.state == ROIMETER_UNKNOWN_)
+	if (roimeter_gate_.state_ == ROIMETER_UNKNOWN_)
 		(void)roimeter_attach_();
-	return roimeter_gate_.state == ROIMETER_ON_ && roimeter_gate_.api->measuring();
+	return roimeter_gate_.state_ == ROIMETER_ON_ && roimeter_gate_.api_->measuring_();
 }
 
 /* -1: the framework's function raised an exception. */

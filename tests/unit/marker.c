@@ -769,7 +769,7 @@ static void off(struct shared *shared)
 		ROIMETER_BEGIN_SYNC();
 		ROIMETER_END_SYNC();
 	}
-	shared->values[0] = roimeter_gate_.state == ROIMETER_OFF_ && !roimeter_gate_.api;
+	shared->values[0] = roimeter_gate_.state_ == ROIMETER_OFF_ && !roimeter_gate_.api_;
 }
 
 static void off_leaves_nothing(void **state)
