@@ -110,13 +110,19 @@ static void who_may_only_read_can_read(void **state)
 		if (pid == 0) {
 			struct store *s = NULL;
 			struct err err = { 0 };
-			int rc = setuid(65534) ? -1 : store_open(&s, path, STORE_READ, &err);
+			if (setuid(65534) || access(folder, X_OK))
+				_exit(77); /* some folder above is closed to others */
+			int rc = store_open(&s, path, STORE_READ, &err);
 			store_close(s);
 			print_message("# as somebody else: %d %s\n", rc, err.text);
 			_exit(with_log ? rc != 0 : rc == 0 || !strstr(err.text, "copy the store"));
 		}
 		int status;
 		assert_int_equal(waitpid(pid, &status, 0), pid);
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+			print_message("# the temporary folder is closed to other users here\n");
+			skip();
+		}
 		assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 		char name[120];
 		(void)snprintf(name, sizeof name, "%s-wal", path);
