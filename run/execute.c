@@ -131,6 +131,19 @@ static void wait_for(struct runner *r, struct tree *t, struct watch *w)
 
 /* ---- after ---- */
 
+/* What execve's error means for a file that is there and may be executed. */
+static const char *start_advice(const char *what, int error, const char *path)
+{
+	if (strcmp(what, "start") != 0)
+		return "";
+	if (error == ENOEXEC)
+		return " (a script needs a first line such as #!/bin/sh; a binary must be of this "
+		       "machine)";
+	if (error == ENOENT && access(path, F_OK) == 0)
+		return " (the interpreter or dynamic linker that it names is not there)";
+	return "";
+}
+
 static void take_end(struct capture *c, const struct tree_end *end,
 		     const struct execution_spec *spec)
 {
@@ -141,8 +154,10 @@ static void take_end(struct capture *c, const struct tree_end *end,
 	c->outlived = end->outlived;
 	c->immortal = end->immortal;
 	if (end->end == END_NOT_STARTED) {
-		c->row.why = arena_printf(&c->arena, "%s %s: %s", end->start_what,
-					  spec->command->argv.items[0], strerror(end->start_errno));
+		const char *path = spec->command->argv.items[0];
+		c->row.why = arena_printf(&c->arena, "could not be started: %s %s: %s%s",
+					  end->start_what, path, strerror(end->start_errno),
+					  start_advice(end->start_what, end->start_errno, path));
 		return;
 	}
 	c->row.process_wall_s = num15((double)(end->end_ns - end->start_ns) / 1e9);
