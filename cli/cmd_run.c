@@ -262,8 +262,15 @@ static int open_store(struct session *s, struct buf *ret_path, struct err *err)
 		buf_puts(ret_path, db);
 	else
 		rc = cli_default_db(ret_path, err);
+	bool first = !rc && !db && access(ret_path->data, F_OK) != 0;
 	if (!rc)
 		rc = cli_open_store(&s->store, ret_path->data, STORE_WRITE, err);
+	if (!rc && first) /* whoever measures for the first time may wonder where it went */
+		(void)fprintf(
+			stderr,
+			"info  results go to %s; \"roimeter show latest\" and \"roimeter report "
+			"--out DIR\" read them\n",
+			ret_path->data);
 	if (!rc && !s->o.app)
 		rc = declare_cases(s, err);
 	return rc;
