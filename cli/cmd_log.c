@@ -10,6 +10,7 @@
 
 #include "cli/cmd.h"
 #include "cli/opt.h"
+#include "cli/words.h"
 #include "core/roi.h"
 #include "lib/arena.h"
 #include "lib/buf.h"
@@ -259,6 +260,17 @@ static const char *duration(char text[32], uint64_t ns)
 	return num_duration(text, (double)ns / 1e9);
 }
 
+/* Logs come from programs: nothing of theirs may move a cursor. Without a text nothing. */
+static void put_plain(const char *before, const char *text)
+{
+	struct buf b = { 0 };
+	if (!text)
+		return;
+	words_plain(&b, text, strlen(text));
+	(void)printf("%s%s", before, b.data ? b.data : "");
+	buf_done(&b);
+}
+
 static void print_warnings(const struct roi_log *log, const struct roi_process *p)
 {
 	if (p->unterminated)
@@ -266,10 +278,11 @@ static void print_warnings(const struct roi_log *log, const struct roi_process *
 	if (p->lost_ends)
 		(void)printf("  %" PRIu64 " END lost: such an entry is neither counted nor timed\n",
 			     p->lost_ends);
-	if (p->overflow)
-		(void)printf("  %" PRIu64 " entries lost%s%s\n", p->overflow,
-			     log->overflow_cause ? ": " : "",
-			     log->overflow_cause ? log->overflow_cause : "");
+	if (p->overflow) {
+		(void)printf("  %" PRIu64 " entries lost", p->overflow);
+		put_plain(": ", log->overflow_cause);
+		(void)puts("");
+	}
 	if (p->unmatched_end)
 		(void)printf("  END was called %" PRIu64 " times without a BEGIN\n",
 			     p->unmatched_end);
@@ -278,17 +291,20 @@ static void print_warnings(const struct roi_log *log, const struct roi_process *
 			     p->approximate
 				     ? "; threads may overlap, so the net time is a lower bound"
 				     : "");
-	if (log->damage)
-		(void)printf("  damaged: %s\n", log->damage);
+	if (log->damage) {
+		put_plain("  damaged: ", log->damage);
+		(void)puts("");
+	}
 }
 
 static void print_process(const struct roi_log *log, const struct roi_process *p)
 {
 	char net[32], gross[32], excluded[32], low[32], high[32];
-	const char *rank = known_rank(log);
-	(void)printf("process %s%s%s%s%s%s%s\n", log->pid ? log->pid : "?", rank ? "  rank " : "",
-		     rank ? rank : "", log->host ? "  on " : "", log->host ? log->host : "",
-		     log->exe ? "  " : "", log->exe ? log->exe : "");
+	put_plain("process ", log->pid ? log->pid : "?");
+	put_plain("  rank ", known_rank(log));
+	put_plain("  on ", log->host);
+	put_plain("  ", log->exe);
+	(void)puts("");
 	if (p->finished == p->entries)
 		(void)printf("  region   %s net in %" PRIu64, duration(net, p->wall_ns),
 			     p->entries);
@@ -310,9 +326,11 @@ static void print_process(const struct roi_log *log, const struct roi_process *p
 		(void)printf("  steps    %" PRIu64 ", %s to %s, mean %s\n", log->steps,
 			     duration(low, log->step_min_ns), duration(high, log->step_max_ns),
 			     duration(net, log->step_sum_ns / log->steps));
-	for (size_t i = 0; i < log->n_phases; i++)
-		(void)printf("  phase    %s: %s in %" PRIu64 "\n", log->phases[i].name,
-			     duration(net, log->phases[i].total_ns), log->phases[i].count);
+	for (size_t i = 0; i < log->n_phases; i++) {
+		put_plain("  phase    ", log->phases[i].name);
+		(void)printf(": %s in %" PRIu64 "\n", duration(net, log->phases[i].total_ns),
+			     log->phases[i].count);
+	}
 	print_warnings(log, p);
 }
 
