@@ -323,17 +323,15 @@ static int parse_logs(struct worked *w, struct capture *c)
 
 /* Only a look into the region counts: MPI libraries and hwloc put a process on one CPU for tenths
  * of a second while they set themselves up, and its threads are not there yet. */
-static void forget_early(struct watched *p, const struct roi_log *log)
+static bool looked_early(const struct watched *p, const struct roi_log *log)
 {
-	if (p->looked_real && log->first_begin_real != ROI_UNKNOWN &&
-	    p->looked_real < log->first_begin_real) {
-		p->cpus = p->mems = NULL;
-		p->threads = NAN;
-	}
+	return p->looked_real && log->first_begin_real != ROI_UNKNOWN &&
+	       p->looked_real < log->first_begin_real;
 }
 
 static int place_ranks(struct worked *w, struct capture *c)
 {
+	size_t early = 0, seen = 0;
 	w->rank_cpus = arena_array(&c->arena, w->logs.n + 1, sizeof *w->rank_cpus);
 	w->rank_threads = arena_array(&c->arena, w->logs.n + 1, sizeof *w->rank_threads);
 	if (!w->rank_cpus || !w->rank_threads)
@@ -341,13 +339,22 @@ static int place_ranks(struct worked *w, struct capture *c)
 	for (size_t i = 0; i < w->logs.n; i++) {
 		long pid = w->logs.items[i]->pid ? strtol(w->logs.items[i]->pid, NULL, 10) : -1;
 		w->rank_threads[i] = NAN;
-		for (size_t k = 0; k < c->n_seen; k++)
-			if (c->seen[k].pid == pid) {
-				forget_early(&c->seen[k], w->logs.items[i]);
-				w->rank_cpus[i] = c->seen[k].cpus;
-				w->rank_threads[i] = c->seen[k].threads;
+		for (size_t k = 0; k < c->n_seen; k++) {
+			struct watched *p = &c->seen[k];
+			if (p->pid != pid)
+				continue;
+			seen++;
+			if (looked_early(p, w->logs.items[i])) {
+				p->cpus = p->mems = NULL;
+				p->threads = NAN;
+				early++;
 			}
+			w->rank_cpus[i] = p->cpus;
+			w->rank_threads[i] = p->threads;
+		}
 	}
+	if (early && early == seen) /* nobody looked while the region was open */
+		c->state.oversubscribed = UNKNOWN;
 	return 0;
 }
 
