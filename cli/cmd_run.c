@@ -217,10 +217,10 @@ static int on_record(void *arg, const struct record *rec, struct err *err)
 	struct session *s = arg;
 	int rc = s->store ? store_add_run(s->store, rec, err) : record_check(rec, err);
 	if (rc)
-		return err_wrap(err, rc,
-				"store the run of %s/%s (what was measured is kept: --resume goes "
-				"on from here)",
-				rec->body.app, rec->body.case_);
+		return err_wrap(err, rc, "store the run of %s/%s%s", rec->body.app, rec->body.case_,
+				s->config.journal
+					? " (what was measured is kept: --resume goes on from here)"
+					: "");
 	*(strcmp(rec->body.status, "ok") == 0 ? &s->good : &s->bad) += 1;
 	run_progress_clear(&s->progress);
 	if (s->records) {

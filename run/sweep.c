@@ -549,7 +549,10 @@ int sweep_run(struct sweep *s, struct runner *r, struct err *err)
 	if (rc == -EINTR) {
 		int stored = finish_interrupted(s, err);
 		return stored ? stored
-			      : err_set(err, -EINTR, "interrupted; --resume goes on from here");
+			      : err_set(err, -EINTR, "interrupted; %s",
+					s->journal
+						? "--resume goes on from here"
+						: "no journal was kept, so a next run starts anew");
 	}
 	if (!rc) {
 		journal_close(s->journal, true);
