@@ -212,9 +212,47 @@ static bool is_stored(void *arg, const char *run_id)
 	return found;
 }
 
+struct other_input {
+	struct session *s;
+	const struct record_body *now;
+};
+
+static int look_at_cell(void *arg, const struct cell *cell)
+{
+	struct other_input *o = arg;
+	struct record before;
+	if (strcmp(cell->case_, o->now->case_) != 0 ||
+	    strcmp(cell->platform, o->now->platform) != 0 || !cell->ok.run_id)
+		return 0;
+	if (store_get_run(o->s->store, cell->ok.run_id, &before, NULL) == 0) {
+		const char *hash = before.body.inputs.input_hash;
+		char text[512];
+		(void)snprintf(text, sizeof text,
+			       "%.64s/%.64s stands for another command line or input in run %s; "
+			       "its history would "
+			       "compare the two: give one of them another --case",
+			       cell->app, cell->case_, cell->ok.run_id);
+		if (hash && o->now->inputs.input_hash &&
+		    strcmp(hash, o->now->inputs.input_hash) != 0)
+			on_warn(o->s, text);
+	}
+	record_done(&before);
+	return 0;
+}
+
+/* A single command is called by any name; what is stored under one is taken for the same. */
+static void warn_of_other_input(struct session *s, const struct record *rec)
+{
+	struct other_input o = { s, &rec->body };
+	if (s->store && s->o.app)
+		(void)store_each_cell(s->store, rec->body.suite, rec->body.app, look_at_cell, &o,
+				      NULL);
+}
+
 static int on_record(void *arg, const struct record *rec, struct err *err)
 {
 	struct session *s = arg;
+	warn_of_other_input(s, rec);
 	int rc = s->store ? store_add_run(s->store, rec, err) : record_check(rec, err);
 	if (rc)
 		return err_wrap(err, rc, "store the run of %s/%s%s", rec->body.app, rec->body.case_,
