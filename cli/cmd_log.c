@@ -146,6 +146,7 @@ static json_t *process_json(const struct roi_log *log, const struct roi_process 
 	set(o, "clock_error_ns", real_or_null(log->clock_error_ns));
 	set(o, "stream", text_or_null(log->stream));
 	set(o, "parent", text_or_null(log->parent));
+	set(o, "cpus", text_or_null(log->cpus));
 	set(o, "run", text_or_null(log->run));
 	set(o, "exec", text_or_null(log->exec));
 	return o;

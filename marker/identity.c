@@ -79,7 +79,7 @@ void identity_find(struct identity *id)
 	id->argv_bytes = argv_count();
 }
 
-/* Room for the texts: six short ones, two paths, the arguments. */
+/* Room for the texts: eight short ones, two paths, the arguments. */
 size_t identity_room(const struct identity *id)
 {
 	return (size_t)4096 * 4 + id->argv_bytes;
@@ -141,6 +141,28 @@ static void argv_write(struct texts *t, size_t n)
 	(void)close(fd);
 }
 
+/* The line "NAME:\tVALUE" of /proc/self/status. */
+static void status_put(struct texts *t, enum marklog_text which, const char *status, const char *name)
+{
+	const char *line = strstr(status, name);
+	if (!line)
+		return;
+	line += strlen(name);
+	line += strspn(line, "\t ");
+	text_put(t, which, line, strcspn(line, "\n"));
+}
+
+/* Here, where the region is about to open: MPI and OpenMP libraries move a process about before. */
+static void places_put(struct texts *t)
+{
+	char status[8192];
+	size_t n;
+	if (file_slurp("/proc/self/status", status, sizeof status, &n))
+		return;
+	status_put(t, MARKLOG_CPUS, status, "\nCpus_allowed_list:");
+	status_put(t, MARKLOG_MEMS, status, "\nMems_allowed_list:");
+}
+
 void identity_write(const struct identity *id, struct marklog_header *h, const char *parent)
 {
 	struct texts t = { .h = h, .at = MARKLOG_FIXED_BYTES, .end = h->header_bytes };
@@ -162,5 +184,6 @@ void identity_write(const struct identity *id, struct marklog_header *h, const c
 	text_puts(&t, MARKLOG_BOOT_ID, id->boot);
 	text_puts(&t, MARKLOG_STREAM, id->stream);
 	text_puts(&t, MARKLOG_PARENT, parent);
+	places_put(&t);
 	argv_write(&t, id->argv_bytes);
 }

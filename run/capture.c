@@ -339,6 +339,7 @@ static int place_ranks(struct worked *w, struct capture *c)
 	for (size_t i = 0; i < w->logs.n; i++) {
 		long pid = w->logs.items[i]->pid ? strtol(w->logs.items[i]->pid, NULL, 10) : -1;
 		w->rank_threads[i] = NAN;
+		w->rank_cpus[i] = w->logs.items[i]->cpus; /* a later look tells better */
 		for (size_t k = 0; k < c->n_seen; k++) {
 			struct watched *p = &c->seen[k];
 			if (p->pid != pid)
@@ -349,7 +350,8 @@ static int place_ranks(struct worked *w, struct capture *c)
 				p->threads = NAN;
 				early++;
 			}
-			w->rank_cpus[i] = p->cpus;
+			if (p->cpus)
+				w->rank_cpus[i] = p->cpus;
 			w->rank_threads[i] = p->threads;
 		}
 	}

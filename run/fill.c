@@ -176,6 +176,17 @@ static bool marks(const struct made *m, pid_t pid)
 	return false;
 }
 
+/* As their logs tell it, or a later look. */
+static int add_ranks(struct record *rec, const struct worked *w)
+{
+	struct placement *p = &rec->body.placement;
+	for (size_t i = 0; i < w->logs.n; i++)
+		if (add_distinct(rec, &p->cpus, w->rank_cpus[i]) ||
+		    add_distinct(rec, &p->mems, w->logs.items[i]->mems))
+			return -ENOMEM;
+	return 0;
+}
+
 /* Of the processes that marked; where none did, of those that started no others: a launcher's own
  * place says nothing of the program's. */
 static int put_placement(struct record *rec, const struct case_run *c)
@@ -186,6 +197,8 @@ static int put_placement(struct record *rec, const struct case_run *c)
 		double threads = 0;
 		if (!is_clean(m))
 			continue;
+		if (add_ranks(rec, &m->worked))
+			return -ENOMEM;
 		for (size_t k = 0; k < m->capture.n_seen; k++) {
 			const struct watched *w = &m->capture.seen[k];
 			if (m->worked.logs.n ? !marks(m, w->pid) : !w->leaf)

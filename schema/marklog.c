@@ -101,6 +101,8 @@ static void read_identity(struct source *s)
 	log->boot_id = text(s, MARKLOG_BOOT_ID);
 	log->stream = text(s, MARKLOG_STREAM);
 	log->parent = text(s, MARKLOG_PARENT);
+	log->cpus = text(s, MARKLOG_CPUS);
+	log->mems = text(s, MARKLOG_MEMS);
 	log->pid = arena_printf(s->arena, "%" PRIu32, AT32(s->bytes, struct marklog_header, pid));
 	log->argv_cut = AT32(s->bytes, struct marklog_header, argv_cut) != 0;
 	read_argv(s);

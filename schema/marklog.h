@@ -39,6 +39,8 @@ enum marklog_text {
 	MARKLOG_BOOT_ID,
 	MARKLOG_STREAM, /* name of this log: boot-pid-start.generation */
 	MARKLOG_PARENT, /* that of the process it was forked from, or was before exec */
+	MARKLOG_CPUS,   /* list of the CPUs it may run on, at its first mark */
+	MARKLOG_MEMS,   /* and of the memory nodes it may use */
 	MARKLOG_TEXTS = 16,
 };
 

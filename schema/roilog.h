@@ -85,6 +85,8 @@ struct roi_log {
 	/* Waits for the device that marks asked for; of these, where no device library was loaded,
 	 * and where its answer was a failure. 0 in foreign logs. */
 	uint64_t syncs, syncs_missing, syncs_failed;
+	/* CPUs and memory nodes that the process might use at its first mark, as lists ("0-3,8"). */
+	const char *cpus, *mems; /* NULL: the log does not tell */
 };
 
 /* Logs of one or more processes. All-zero is a valid empty list. */
