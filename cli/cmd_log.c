@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "cli/cmd.h"
-#include "cli/opt.h"
+#include "lib/opt.h"
 #include "core/roi.h"
 #include "lib/arena.h"
 #include "lib/buf.h"
