@@ -6,9 +6,10 @@
  * refused as a whole; a frame of a kind that is not known here, and what a newer writer appended
  * to a frame that is, are stepped over and counted.
  *
- * A batch is known by (agent, boot, seq), and its sum: the same key with the same sum is the same
+ * A batch is known by (agent, spool, seq), and its sum: the same key with the same sum is the same
  * batch, sent twice; with another sum it is a fault (a spool that was copied or put back), and
- * never stored over the first. */
+ * never stored over the first. Numbers go on over boots, so that a ledger of (agent, spool) has no
+ * holes but those that gap frames tell of. */
 #ifndef SCHEMA_BATCH_H
 #define SCHEMA_BATCH_H
 
@@ -47,11 +48,11 @@
 
 #define BATCH_SENDER_FIELDS(F)                                                                     \
 	F(txt, agent, "", "id of the agent: stays the same over restarts")                         \
-	F(txt, boot, "", "whose numbering seq is: spool_boot(), new for each boot and spool")      \
-	F(u64, seq, "1", "this batch; each (agent, boot) counts without holes")                    \
-	F(u64, boot_first_seq, "1", "the first number of this boot")                               \
+	F(txt, spool, "", "whose numbering seq is: spool_id(), new for a new spool folder")        \
+	F(u64, seq, "1", "this batch: 1, 2, 3, ... without holes, over restarts and boots")        \
 	F(i64, from_real_ns, "ns", "the earliest time that a frame speaks of")                     \
 	F(i64, to_real_ns, "ns", "the latest")                                                     \
+	F(txt, boot, "", "boot id of the node: where its monotonic clock began")                   \
 	F(txt, host, "", "node")                                                                   \
 	F(txt, tool, "", "program and version")
 

@@ -185,7 +185,7 @@ static int look(struct batch_head *h, const unsigned char *p, size_t n, struct e
 	struct wire_in in = { .at = p + BATCH_HEAD_BYTES, .end = p + BATCH_HEAD_BYTES + sender_n };
 	batch_get_sender(&in, &h->sender);
 	h->longer = in.at != in.end;
-	if (in.bad || !h->sender.agent.p || !h->sender.boot.p)
+	if (in.bad || !h->sender.agent.p || !h->sender.spool.p || !h->sender.seq)
 		return err_set(err, -EBADMSG, "a batch does not say whose it is");
 	return 0;
 }

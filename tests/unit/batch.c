@@ -175,9 +175,9 @@ static struct batch_sender a_sender(uint64_t seq)
 	struct batch_sender s;
 	batch_sender_clear(&s);
 	s.agent = str_of("agent-1");
-	s.boot = str_of("0f3c9a52-9a3f-4a0e-8a6b-5d2f5b1c7e10.1a2b3c4d");
+	s.spool = str_of("1a2b3c4d5e6f7081");
+	s.boot = str_of("0f3c9a52-9a3f-4a0e-8a6b-5d2f5b1c7e10");
 	s.seq = seq;
-	s.boot_first_seq = 1;
 	s.from_real_ns = 1764459419123456789;
 	s.to_real_ns = 1764459420123456789;
 	s.host = str_of("n1");
