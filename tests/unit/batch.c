@@ -4,196 +4,12 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <unistd.h>
 #include <xxhash.h>
-#include <zstd.h>
 
 #include <cmocka.h>
 
-#include "lib/file.h"
-#include "schema/batch_impl.h"
-#include "schema/roilog.h"
+#include "tests/unit/batch_frames.h"
 #include "tests/unit/fail_alloc.h"
-#include "tests/unit/random_record.h"
-
-/* ---- any frame, and are two the same? -------------------------------------------------------- */
-
-static struct arena texts; /* what the frames of a test point to */
-
-static uint64_t any_u64(struct dice *d)
-{
-	return roll(d) >> below(d, 64);
-}
-
-static int64_t any_i64(struct dice *d)
-{
-	return below(d, 4) ? (int64_t)(roll(d) >> below(d, 64)) - 1000 : ROI_UNKNOWN;
-}
-
-static double any_num(struct dice *d)
-{
-	return any_number(d, true);
-}
-
-static signed char any_ter(struct dice *d)
-{
-	return (signed char)((int)below(d, 3) - 1);
-}
-
-static struct str any_bin(struct dice *d)
-{
-	struct str s = { .n = below(d, 4) ? below(d, 60) : 5000 };
-	if (!below(d, 4))
-		return (struct str){ .p = NULL };
-	char *p = arena_alloc(&texts, s.n + 1);
-	assert_non_null(p);
-	for (size_t i = 0; i < s.n; i++)
-		p[i] = (char)roll(d);
-	s.p = p;
-	return s;
-}
-
-static struct str any_txt(struct dice *d)
-{
-	static const char *const some[] = { NULL, "", "clean.0", "20260929T045201Z-0123abcd",
-					    "Zoë" };
-	return str_of(some[below(d, 5)]);
-}
-
-static struct str any_list(struct dice *d, bool pairs)
-{
-	struct buf b = { 0 };
-	for (size_t i = below(d, 9); i; i--) {
-		if (pairs)
-			batch_pair_put(&b, any_txt(d), any_num(d));
-		else
-			batch_text_put(&b, any_txt(d));
-	}
-	char *copy = b.data ? arena_alloc(&texts, b.len + 1) : NULL;
-	if (copy)
-		memcpy(copy, b.data, b.len);
-	struct str list = { .p = copy, .n = b.len };
-	buf_done(&b);
-	return list;
-}
-
-static struct str any_txts(struct dice *d)
-{
-	return any_list(d, false);
-}
-
-static struct str any_pairs(struct dice *d)
-{
-	return any_list(d, true);
-}
-
-static bool same_u64(uint64_t a, uint64_t b)
-{
-	return a == b;
-}
-
-static bool same_i64(int64_t a, int64_t b)
-{
-	return a == b;
-}
-
-static bool same_num(double a, double b)
-{
-	return a == b || (!known(a) && !known(b));
-}
-
-static bool same_ter(signed char a, signed char b)
-{
-	return a == b;
-}
-
-static bool same_bin(struct str a, struct str b)
-{
-	return !a.p == !b.p && a.n == b.n && (!a.n || !memcmp(a.p, b.p, a.n));
-}
-#define same_txt same_bin
-#define same_txts same_bin
-#define same_pairs same_bin
-
-#define ANY(type, name, unit, meaning) f->name = any_##type(d);
-#define SAME(type, name, unit, meaning)                                                            \
-	if (!same_##type(a->name, b->name))                                                        \
-		fail_msg("%s differs", #name);
-#define HELPERS(number, kind, KIND)                                                                \
-	static void any_##kind(struct dice *d, struct frame_##kind *f)                             \
-	{                                                                                          \
-		FRAME_##KIND##_FIELDS(ANY)                                                         \
-	}                                                                                          \
-	static void same_##kind(const struct frame_##kind *a, const struct frame_##kind *b)        \
-	{                                                                                          \
-		FRAME_##KIND##_FIELDS(SAME)                                                        \
-	}
-BATCH_FRAMES(HELPERS)
-
-static void same_sender(const struct batch_sender *a, const struct batch_sender *b)
-{
-	BATCH_SENDER_FIELDS(SAME)
-}
-
-static struct frame any_of(struct dice *d, enum frame_type type)
-{
-	struct frame f;
-	frame_clear(&f, type);
-	switch (f.type) {
-#define ANY_CASE(number, kind, KIND)                                                               \
-	case FRAME_##KIND:                                                                         \
-		any_##kind(d, &f.as.kind);                                                         \
-		break;
-		BATCH_FRAMES(ANY_CASE)
-	case FRAME_TYPES:
-		break;
-	}
-	return f;
-}
-
-static struct frame any_frame(struct dice *d)
-{
-	return any_of(d, (enum frame_type)(1 + below(d, FRAME_TYPES - 1)));
-}
-
-static void assert_same_frame(const struct frame *a, const struct frame *b)
-{
-	assert_int_equal(a->type, b->type);
-	switch (a->type) {
-#define SAME_CASE(number, kind, KIND)                                                              \
-	case FRAME_##KIND:                                                                         \
-		same_##kind(&a->as.kind, &b->as.kind);                                             \
-		return;
-		BATCH_FRAMES(SAME_CASE)
-	case FRAME_TYPES:
-		return;
-	}
-}
-
-static struct batch_sender a_sender(uint64_t seq)
-{
-	struct batch_sender s;
-	batch_sender_clear(&s);
-	s.agent = str_of("agent-1");
-	s.spool = str_of("1a2b3c4d5e6f7081");
-	s.boot = str_of("0f3c9a52-9a3f-4a0e-8a6b-5d2f5b1c7e10");
-	s.seq = seq;
-	s.from_real_ns = 1764459419123456789;
-	s.to_real_ns = 1764459420123456789;
-	s.host = str_of("n1");
-	return s;
-}
-
-static void put(struct batch_out *o, struct frame f)
-{
-	assert_int_equal(batch_put(o, &f), 0);
-}
-
-static void end(struct batch_out *o, uint64_t seq, struct buf *ret)
-{
-	struct batch_sender s = a_sender(seq);
-	assert_int_equal(batch_end(o, &s, ret, NULL), 0);
-}
 
 /* The sum of a batch that a test has changed. */
 static void seal(struct buf *b)
@@ -365,19 +181,6 @@ static void frames_that_lie_are_refused(void **state)
 	batch_in_done(&in);
 }
 
-static struct buf an_example(void)
-{
-	struct batch_out out = { .frames = 0 };
-	struct buf b = { 0 };
-	struct dice d = { 7 };
-	for (int type = 1; type < FRAME_TYPES; type++)
-		put(&out, any_of(&d, (enum frame_type)type));
-	end(&out, 9, &b);
-	batch_out_done(&out);
-	arena_free(&texts);
-	return b;
-}
-
 static void every_flipped_bit_and_every_cut_is_noticed(void **state)
 {
 	(void)state;
@@ -509,106 +312,6 @@ static void a_row_of_the_record_travels_as_a_block(void **state)
 	arena_free(&a);
 }
 
-/* ---- version 1, for ever -----------------------------------------------------------------------
- */
-
-static void tell_u64(struct buf *b, const char *name, uint64_t x)
-{
-	buf_printf(b, " %s=%llu", name, (unsigned long long)x);
-}
-
-static void tell_i64(struct buf *b, const char *name, int64_t x)
-{
-	if (x != ROI_UNKNOWN)
-		buf_printf(b, " %s=%lld", name, (long long)x);
-}
-
-static void tell_num(struct buf *b, const char *name, double x)
-{
-	if (known(x))
-		buf_printf(b, " %s=%.15g", name, x);
-}
-
-static void tell_ter(struct buf *b, const char *name, signed char x)
-{
-	if (x != UNKNOWN)
-		buf_printf(b, " %s=%s", name, x ? "yes" : "no");
-}
-
-static void tell_bin(struct buf *b, const char *name, struct str s)
-{
-	if (!s.p)
-		return;
-	buf_printf(b, " %s=", name);
-	for (size_t i = 0; i < s.n; i++)
-		buf_printf(b, "%02x", (unsigned)(unsigned char)s.p[i]);
-}
-#define tell_txt tell_bin
-#define tell_txts tell_bin
-#define tell_pairs tell_bin
-
-#define TELL(type, name, unit, meaning) tell_##type(b, #name, f->name);
-#define TELL_FRAME(number, kind, KIND)                                                             \
-	static void tell_##kind(struct buf *b, const struct frame_##kind *f)                       \
-	{                                                                                          \
-		buf_puts(b, #kind);                                                                \
-		FRAME_##KIND##_FIELDS(TELL) buf_puts(b, "\n");                                     \
-	}
-BATCH_FRAMES(TELL_FRAME)
-
-static void tell_sender(struct buf *b, const struct batch_sender *f)
-{
-	BATCH_SENDER_FIELDS(TELL)
-	buf_puts(b, "\n");
-}
-
-/* What is known in the batch, as text. */
-static void tell(struct buf *b, const struct buf *batch)
-{
-	struct batch_in in = { .left = 0 };
-	struct frame f;
-	assert_int_equal(batch_open(&in, batch->data, batch->len, NULL), 0);
-	tell_sender(b, &in.head.sender);
-	while (batch_next(&in, &f, NULL) == 1) {
-		switch (f.type) {
-#define TELL_CASE(number, kind, KIND)                                                              \
-	case FRAME_##KIND:                                                                         \
-		tell_##kind(b, &f.as.kind);                                                        \
-		break;
-			BATCH_FRAMES(TELL_CASE)
-		case FRAME_TYPES:
-			break;
-		}
-	}
-	assert_false(b->failed);
-	batch_in_done(&in);
-}
-
-/* The file was written on the day of the version's release, and stays. Its text has only what is
- * known, so a field that is appended to a list changes nothing in it. */
-static void version_1_is_read_as_ever(void **state)
-{
-	(void)state;
-	static const char path[] = "tests/golden/batch/version-1",
-			  text_path[] = "tests/golden/batch/version-1.txt";
-	const char *golden = getenv("GOLDEN");
-	struct buf then = { 0 }, text = { 0 }, expected = { 0 };
-	if (golden && !strcmp(golden, "write") && access(path, F_OK)) {
-		struct buf now = an_example();
-		assert_int_equal(file_write(path, now.data, now.len, NULL), 0);
-		buf_done(&now);
-	}
-	assert_int_equal(file_read(&then, path, NULL), 0);
-	tell(&text, &then);
-	if (golden && !strcmp(golden, "write"))
-		assert_int_equal(file_write(text_path, text.data, text.len, NULL), 0);
-	assert_int_equal(file_read(&expected, text_path, NULL), 0);
-	assert_string_equal(text.data, expected.data);
-	buf_done(&then);
-	buf_done(&text);
-	buf_done(&expected);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -622,7 +325,6 @@ int main(void)
 		cmocka_unit_test(the_writer_knows_the_limits_too),
 		cmocka_unit_test(every_failed_allocation_is_survived),
 		cmocka_unit_test(a_row_of_the_record_travels_as_a_block),
-		cmocka_unit_test(version_1_is_read_as_ever),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
