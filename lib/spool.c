@@ -76,9 +76,35 @@ static int tail_open(struct spool *s, enum spool_class class)
 	return rc;
 }
 
+/* Segments of a class all of whose numbers have arrived: those below another that begins at or
+ * before the next number, and a tail whose last has. */
+static int remove_acked(struct spool *s, enum spool_class class)
+{
+	const struct tail *t = &s->tails[class];
+	struct found f;
+	int rc;
+	while (!(rc = segment_find(s, class, 0, &f)) && f.lowest) {
+		uint64_t first = f.lowest;
+		bool gone = t->fd >= 0 && t->first == first && t->last <= s->state.acked &&
+			    t->size == t->synced && t->size > s->segment_bytes / 2;
+		rc = segment_find(s, class, first, &f);
+		if (rc || !(gone || (f.above && f.above <= s->state.acked + 1)))
+			return rc;
+		if (s->state_dirty)
+			rc = state_save(s, true, NULL);
+		if (!rc)
+			rc = segment_remove(s, class, first);
+		if (rc)
+			return rc;
+	}
+	return rc;
+}
+
 static int look_through(struct spool *s)
 {
-	int rc = s->state.dropping ? segment_remove(s, SPOOL_CONTEXT, s->state.dropping) : 0;
+	int rc = fdatasync(s->state_fd) ? -errno : 0; /* before it is acted upon */
+	if (!rc && s->state.dropping)
+		rc = segment_remove(s, SPOOL_CONTEXT, s->state.dropping);
 	s->next = s->state.floor > s->state.acked ? s->state.floor : s->state.acked;
 	for (int i = 0; !rc && i < SPOOL_CLASSES; i++) {
 		struct found f;
@@ -93,6 +119,8 @@ static int look_through(struct spool *s)
 	if (!rc && fsync(s->folder))
 		rc = -errno;
 	s->synced = s->next++;
+	for (int i = 0; !rc && i < SPOOL_CLASSES; i++)
+		rc = remove_acked(s, (enum spool_class)i);
 	return rc;
 }
 
@@ -219,7 +247,8 @@ static int drop_context(struct spool *s)
 	int rc = choose_context(s, &first);
 	if (!rc && !first)
 		return -ENOSPC;
-	if (!rc && s->synced != s->next - 1)
+	if (!rc &&
+	    (s->synced != s->next - 1 || s->folder_dirty)) /* the last drop, too, is past undoing */
 		rc = spool_sync(s, NULL);
 	if (!rc)
 		rc = count_segment(s, first, &s->state.dropped);
@@ -433,30 +462,6 @@ int spool_sync(struct spool *s, struct err *err)
 
 /* ---- acknowledge --------------------------------------------------------------------------------
  */
-
-/* Segments of a class all of whose numbers have arrived: those below another that begins at or
- * before the next number, and a tail whose last has. */
-static int remove_acked(struct spool *s, enum spool_class class)
-{
-	const struct tail *t = &s->tails[class];
-	struct found f;
-	int rc;
-	while (!(rc = segment_find(s, class, 0, &f)) && f.lowest) {
-		uint64_t first = f.lowest;
-		bool gone = t->fd >= 0 && t->first == first && t->last <= s->state.acked &&
-			    t->size == t->synced && t->size > s->segment_bytes / 2;
-		rc = segment_find(s, class, first, &f);
-		if (rc || !(gone || (f.above && f.above <= s->state.acked + 1)))
-			return rc;
-		if (s->state_dirty)
-			rc = state_save(s, true, NULL);
-		if (!rc)
-			rc = segment_remove(s, class, first);
-		if (rc)
-			return rc;
-	}
-	return rc;
-}
 
 int spool_ack(struct spool *s, uint64_t seq, struct err *err)
 {

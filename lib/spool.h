@@ -46,7 +46,7 @@ struct spool_item {
 	size_t n;
 
 	bool gap;     /* no record: first_seq to seq are gone, and all above is null */
-	bool damaged; /* ... since they could not be read; else dropped to make room */
+	bool damaged; /* ... maybe since they could not be read; else dropped to make room */
 	uint64_t first_seq;
 	int64_t from_real_ns, to_real_ns; /* times of the records before and after, if known */
 };
