@@ -212,7 +212,8 @@ static void ask_pool(struct request *r, struct work_pool *p)
 	MHD_resume_connection(r->connection);
 }
 
-static void ask_store(struct request *r)
+/* True: handed over. */
+static bool ask_store(struct request *r)
 {
 	struct service *s = r->service;
 	struct err err = { { 0 } };
@@ -226,8 +227,10 @@ static void ask_store(struct request *r)
 		r->entity = rc ? NULL : cache_get(s->cache, r->key, r->version);
 		metrics_cache(s->metrics, r->entity != NULL);
 	}
-	if (!r->entity)
-		ask_pool(r, s->readers);
+	if (r->entity)
+		return false;
+	ask_pool(r, s->readers);
+	return true;
 }
 
 static void start_stream(struct request *r, struct MHD_Response **ret)
@@ -253,13 +256,14 @@ static void get_asset(struct request *r, struct answer *a)
 					  "/api/v1/report has its data");
 }
 
-void request_begin(struct request *r, const char *method, struct MHD_Response **ret_stream)
+bool request_begin(struct request *r, const char *method, struct MHD_Response **ret_stream)
 {
 	struct answer a = { .status = 200 };
+	bool is_away = false;
 	r->has_begun = true;
 	if (find_route(r, method, &a) || check_access(r, &a) || check_query(r, &a)) {
 		answer_done(&a);
-		return;
+		return false;
 	}
 	switch (r->route->place) {
 	case ON_LOOP:
@@ -267,10 +271,11 @@ void request_begin(struct request *r, const char *method, struct MHD_Response **
 		r->entity = entity_new(&a, false);
 		break;
 	case ON_READER:
-		ask_store(r);
+		is_away = ask_store(r);
 		break;
 	case ON_WRITER:
 		ask_pool(r, r->service->writer);
+		is_away = true;
 		break;
 	case AS_ASSET:
 		get_asset(r, &a);
@@ -286,4 +291,5 @@ void request_begin(struct request *r, const char *method, struct MHD_Response **
 		break;
 	}
 	answer_done(&a);
+	return is_away;
 }

@@ -3,6 +3,7 @@
 #define DAEMON_REQUEST_H
 
 #include <microhttpd.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon/access.h"
@@ -54,8 +55,9 @@ void request_free(struct request *r);
  * the connection ends behind it. */
 void request_check(struct request *r, const char *version);
 
-/* The whole request is here. Afterwards either r->entity is set, or the connection is suspended and
- * will be resumed with it, or *ret_stream is what to send. */
-void request_begin(struct request *r, const char *method, struct MHD_Response **ret_stream);
+/* The whole request is here. True: the connection is suspended, and another thread has r now; it
+ * comes back resumed, with r->entity. False: r->entity is the answer, or *ret_stream is; neither:
+ * out of memory. */
+bool request_begin(struct request *r, const char *method, struct MHD_Response **ret_stream);
 
 #endif

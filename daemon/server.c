@@ -109,15 +109,14 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *c, const cha
 		return r->entity ? send_entity(r) : MHD_YES;
 	}
 	if (!r->has_begun) {
-		request_begin(r, method, &stream);
+		if (request_begin(r, method, &stream))
+			return MHD_YES; /* r is not ours now */
 		if (stream) {
 			r->status = 200;
 			enum MHD_Result sent = MHD_queue_response(c, 200, stream);
 			MHD_destroy_response(stream);
 			return sent;
 		}
-		if (!r->entity)
-			return r->work.run ? MHD_YES : MHD_NO; /* suspended, or out of memory */
 	}
 	return r->entity ? send_entity(r) : MHD_NO;
 }
