@@ -140,6 +140,7 @@ install: all
 	install -m 644 README.md LICENSE DEPENDENCIES.md etc/roimeter.ini $(DESTDIR)$(PREFIX)/share/doc/roimeter/
 	install -m 644 docs/* $(DESTDIR)$(PREFIX)/share/doc/roimeter/docs/
 	$(INSTALL_MORE)
+	$(INSTALL_DAEMON)
 
 # What install puts there, and no folder that others may use.
 uninstall:
@@ -148,6 +149,7 @@ uninstall:
 		$(DESTDIR)$(PREFIX)/lib/libroimeter.so $(DESTDIR)$(PREFIX)/lib/libroimeter.so.1 \
 		$(DESTDIR)$(PREFIX)/lib/libroimeter.a $(DESTDIR)$(PREFIX)/lib/libroimeter_f.a \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig/roimeter.pc \
+		$(DESTDIR)$(PREFIX)/lib/systemd/system/roimeterd.service \
 		$(DESTDIR)$(PREFIX)/lib/python3/dist-packages/roimeter.abi3.so
 	rm -rf $(DESTDIR)$(PREFIX)/share/roimeter $(DESTDIR)$(PREFIX)/share/doc/roimeter
 

@@ -31,3 +31,11 @@ $(B)/tests/unit/daemon_%: $(B)/tests/unit/daemon_%.o $(B)/daemon.a $(B)/parts.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(DAEMON_LIBS) -lcmocka
 $(B)/tests/fuzz/daemon_%: $(B)/tests/fuzz/daemon_%.o $(B)/tests/fuzz/replay.o $(B)/daemon.a $(B)/parts.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(DAEMON_LIBS)
+
+# The unit names the program where it is installed.
+define INSTALL_DAEMON
+install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+sed 's|/usr/local|$(PREFIX)|g' etc/roimeterd.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/roimeterd.service
+chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/roimeterd.service
+install -m 644 etc/roimeterd.ini $(DESTDIR)$(PREFIX)/share/doc/roimeter/
+endef
