@@ -52,6 +52,13 @@ static int split(const char *address, char host[LISTEN_TEXT], const char **ret_p
 	return 0;
 }
 
+int listen_check(const char *address, struct err *err)
+{
+	char host[LISTEN_TEXT];
+	const char *port = NULL;
+	return split(address, host, &port, err);
+}
+
 static int open_one(const struct addrinfo *a)
 {
 	int fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, off = 0;

@@ -13,6 +13,9 @@
  * socket that systemd passes, whatever address says. ret_text: where it listens in the end. */
 int listen_open(int *ret_fd, char ret_text[LISTEN_TEXT], const char *address, struct err *err);
 
+/* Is it written as it must be? */
+int listen_check(const char *address, struct err *err);
+
 bool listen_is_loopback(const struct sockaddr *a);
 
 /* "127.0.0.1" or "::1"; returns text. */

@@ -80,11 +80,13 @@ static bool is_cut(const struct request *r, const char *version)
 	return to > from && to - from < 65536 && to - from != strlen(r->raw) + 1;
 }
 
-void request_check(struct request *r, const char *version)
+void request_check(struct request *r, const char *method, const char *version)
 {
 	struct body_headers h = { 0 };
 	struct answer answer = { .status = 200, .close = true }, *a = &answer;
 	r->is_checked = true;
+	(void)snprintf(r->method, sizeof r->method, "%.*s",
+		       (int)strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), method);
 	(void)MHD_get_connection_values(r->connection, MHD_HEADER_KIND, look_at, &h);
 	if (is_cut(r, version))
 		refuse(r, a, 400, "a byte in the address that must be encoded");

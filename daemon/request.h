@@ -37,6 +37,7 @@ struct request {
 	char *raw; /* the target as it came, with its query */
 	const char *line; /* where libmicrohttpd has it; only to be compared */
 	struct target target;
+	char method[12]; /* for the log */
 	const struct route *route;
 	char id[ROUTE_ID_BYTES];
 	enum media media;
@@ -53,7 +54,7 @@ void request_free(struct request *r);
 
 /* The headers are here. When it says it has a body, r->entity is the refusal, to be sent at once;
  * the connection ends behind it. */
-void request_check(struct request *r, const char *version);
+void request_check(struct request *r, const char *method, const char *version);
 
 /* The whole request is here. True: the connection is suspended, and another thread has r now; it
  * comes back resumed, with r->entity. False: r->entity is the answer, or *ret_stream is; neither:

@@ -105,7 +105,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *c, const cha
 	if (!r->is_checked) {
 		/* An answer now, before the end of the request, would end the connection. */
 		connection_busy(s->service.connections, connection_of(c));
-		request_check(r, version);
+		request_check(r, method, version);
 		return r->entity ? send_entity(r) : MHD_YES;
 	}
 	if (!r->has_begun) {
@@ -133,7 +133,7 @@ static void log_access(const struct server *s, const struct request *r, uint64_t
 	bool good = r->status != 400 && r->status != 414;
 	size_t path = good ? strcspn(r->raw, "?") : 0;
 	log_info("%s %s %.*s %d %zu B %.2f ms", listen_host(host, i->client_addr),
-		 r->route ? r->route->method : "-", path ? (int)path : 1, path ? r->raw : "-", r->status,
+		 r->method[0] ? r->method : "-", path ? (int)path : 1, path ? r->raw : "-", r->status,
 		 r->bytes, (double)time_ns / 1e6);
 }
 
@@ -311,7 +311,10 @@ int server_start(struct server **ret, const struct daemon_config *c, char text[L
 int server_check(const struct daemon_config *c, struct err *err)
 {
 	struct access *a = access_new();
-	int rc = a ? access_load(a, c, err) : err_set(err, -ENOMEM, "out of memory");
+	int rc = a ? listen_check(c->listen ? c->listen : "", err)
+		   : err_set(err, -ENOMEM, "out of memory");
+	if (!rc)
+		rc = access_load(a, c, err);
 	access_free(a);
 	return rc;
 }
