@@ -1,7 +1,7 @@
-/* What a small answer of roimeterd costs beside a bare epoll loop: one read and one write a request,
- * a constant of the same size. CPU time of the server alone, for each request, by turns; the client
- * is on another CPU where there is one. /health is made anew each time, runs comes from the cache
- * and asks the store whether it has changed. */
+/* What a small answer of roimeterd costs beside a bare epoll loop: one read and one write a
+ * request, a constant of the same size. CPU time of the server alone, for each request, by turns;
+ * the client is on another CPU where there is one. /health is made anew each time, runs comes from
+ * the cache and asks the store whether it has changed. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -100,7 +100,8 @@ static pid_t start_daemon(const char *program, const char *config, int *ret_port
 		_exit(127);
 	}
 	(void)close(out[1]);
-	if (read(out[0], line, sizeof line - 1) <= 0 || sscanf(line, "http://127.0.0.1:%d", ret_port) != 1)
+	if (read(out[0], line, sizeof line - 1) <= 0 ||
+	    sscanf(line, "http://127.0.0.1:%d", ret_port) != 1)
 		die(program);
 	(void)close(out[0]);
 	return pid;
@@ -115,7 +116,8 @@ static double used_s(pid_t pid)
 	DIR *d = opendir(path);
 	for (struct dirent *e; d && (e = readdir(d));) {
 		unsigned long long ns = 0;
-		(void)snprintf(path, sizeof path, "/proc/%d/task/%.16s/schedstat", (int)pid, e->d_name);
+		(void)snprintf(path, sizeof path, "/proc/%d/task/%.16s/schedstat", (int)pid,
+			       e->d_name);
 		FILE *f = fopen(path, "r");
 		if (f && fscanf(f, "%llu", &ns) == 1)
 			sum += (double)ns / 1e9;
@@ -204,7 +206,8 @@ static int compare(const char *name, pid_t daemon, int port, const char *path)
 	(void)close(fd);
 	pid_t floor = start_floor(&floor_port, &answer);
 	for (int i = -1; i < ROUNDS; i++) {
-		double theirs = load_us(floor, floor_port, path), ours = load_us(daemon, port, path);
+		double theirs = load_us(floor, floor_port, path),
+		       ours = load_us(daemon, port, path);
 		if (i < 0)
 			continue;
 		ratio_add(&r, ours, theirs);
@@ -225,9 +228,11 @@ int main(int argc, char **argv)
 	const char *slash = argc ? strrchr(argv[0], '/') : NULL;
 	if (!slash || !mkdtemp(folder))
 		die("folder");
-	(void)snprintf(program, sizeof program, "%.*s/../roimeterd", (int)(slash - argv[0]), argv[0]);
+	(void)snprintf(program, sizeof program, "%.*s/../roimeterd", (int)(slash - argv[0]),
+		       argv[0]);
 	(void)snprintf(config, sizeof config, "%s/d.ini", folder);
-	buf_printf(&b, "[http]\nlisten = 127.0.0.1:0\n[store]\ndb = %s/d.db\n[log]\naccess = no\n", folder);
+	buf_printf(&b, "[http]\nlisten = 127.0.0.1:0\n[store]\ndb = %s/d.db\n[log]\naccess = no\n",
+		   folder);
 	if (b.failed || file_write(config, b.data, b.len, NULL))
 		die(config);
 	buf_done(&b);

@@ -101,7 +101,8 @@ static bool host_is_ours(const struct rules *r, const char *host)
 {
 	if (!host)
 		return true; /* HTTP/1.0; no browser */
-	bool ours = host_is(host, "localhost") || host_is(host, "127.0.0.1") || host_is(host, "[::1]");
+	bool ours =
+		host_is(host, "localhost") || host_is(host, "127.0.0.1") || host_is(host, "[::1]");
 	for (size_t i = 0; i < r->hosts.n; i++)
 		ours |= host_is(host, r->hosts.items[i]);
 	return ours;
@@ -149,7 +150,8 @@ bool access_logs(struct access *a)
 
 const char *access_detail(int status)
 {
-	return status == 403   ? "this token may read only"
-	       : status == 421 ? "this name is not one of the daemon's; see hosts in its configuration"
-			       : "this needs a token: Authorization: Bearer TOKEN";
+	return status == 403 ? "this token may read only"
+	       : status == 421
+		       ? "this name is not one of the daemon's; see hosts in its configuration"
+		       : "this needs a token: Authorization: Bearer TOKEN";
 }

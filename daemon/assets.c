@@ -25,10 +25,12 @@ static const struct {
 	enum media media;
 	const char *begin, *end;
 } files[] = {
-#define ONE(name, media, symbol)                                            \
-	{ name, "br", media, asset_##symbol##_br, asset_##symbol##_br_end },   \
-	{ name, "gzip", media, asset_##symbol##_gz, asset_##symbol##_gz_end }, \
-	{ name, "", media, asset_##symbol, asset_##symbol##_end }
+#define ONE(name, media, symbol)                                                                   \
+	{ name, "br", media, asset_##symbol##_br, asset_##symbol##_br_end },                       \
+		{ name, "gzip", media, asset_##symbol##_gz, asset_##symbol##_gz_end },             \
+	{                                                                                          \
+		name, "", media, asset_##symbol, asset_##symbol##_end                              \
+	}
 	ONE("", MEDIA_HTML, page),
 	ONE(PAGE_SCRIPT, MEDIA_SCRIPT, script),
 	ONE(PAGE_STYLE, MEDIA_STYLE, style),
@@ -53,7 +55,8 @@ struct assets *assets_new(void)
 		size_t plain = i / 3 * 3 + 2, n = size_of(i);
 		if (!n)
 			continue;
-		/* The tag is that of the file itself in every coding; the coding is put behind it. */
+		/* The tag is that of the file itself in every coding; the coding is put behind it.
+		 */
 		char etag[40];
 		const struct buf view = { .data = (char *)(uintptr_t)files[plain].begin,
 					  .len = size_of(plain) };

@@ -54,7 +54,8 @@ void cache_free(struct cache *c)
 static struct slot *find(struct cache *c, const char *key, uint64_t hash)
 {
 	for (size_t i = 0; i < SLOTS; i++)
-		if (c->slots[i].key && c->slots[i].hash == hash && strcmp(c->slots[i].key, key) == 0)
+		if (c->slots[i].key && c->slots[i].hash == hash &&
+		    strcmp(c->slots[i].key, key) == 0)
 			return &c->slots[i];
 	return NULL;
 }

@@ -11,7 +11,7 @@
 struct daemon_config {
 	struct arena arena;
 	const char *listen, *db;
-	const char *read;                     /* loopback, token or all */
+	const char *read;                       /* loopback, token or all */
 	const char *write_tokens, *read_tokens; /* files, or NULL */
 	struct conf_words hosts;
 	double connections, per_ip, timeout_s, streams, readers;

@@ -13,7 +13,8 @@ void connections_free(struct connections *c);
 
 /* The socket stays its owner's. NULL: out of memory; then it is not watched. */
 struct connection *connection_begin(struct connections *c, int fd, uint64_t now_ns);
-void connection_end(struct connections *c, struct connection *one); /* before its socket is closed */
+void connection_end(struct connections *c,
+		    struct connection *one); /* before its socket is closed */
 
 /* A whole request has come: from now on we are who takes the time. */
 void connection_busy(struct connections *c, struct connection *one);

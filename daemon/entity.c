@@ -50,7 +50,8 @@ void entity_secure(struct MHD_Response *r, bool page)
 	header(r, "Referrer-Policy", "same-origin");
 	header(r, "Cross-Origin-Resource-Policy", "same-origin");
 	header(r, "Content-Security-Policy",
-	       page ? "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: "
+	       page ? "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' "
+		      "data: "
 		      "blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
 		      "frame-ancestors 'none'"
 		    : "default-src 'none'; frame-ancestors 'none'");
@@ -85,7 +86,8 @@ static struct MHD_Response *body_response(struct buf *b)
 	if (r)
 		return r;
 	r = MHD_create_response_from_buffer(b->len, b->data ? b->data : (void *)"",
-					    b->data ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+					    b->data ? MHD_RESPMEM_MUST_FREE
+						    : MHD_RESPMEM_PERSISTENT);
 	if (r)
 		*b = (struct buf){ .max = b->max };
 	return r;
@@ -96,7 +98,8 @@ static void put_etag(struct MHD_Response *r, const struct entity *e)
 	char text[64];
 	if (!e->etag[0])
 		return;
-	(void)snprintf(text, sizeof text, "\"%s%s%s\"", e->etag, e->coding[0] ? "-" : "", e->coding);
+	(void)snprintf(text, sizeof text, "\"%s%s%s\"", e->etag, e->coding[0] ? "-" : "",
+		       e->coding);
 	header(r, "ETag", text);
 }
 

@@ -68,8 +68,8 @@ void events_push(struct events *e, const char *name, const char *data)
 {
 	struct buf b = { 0 };
 	(void)pthread_mutex_lock(&e->lock);
-	buf_printf(&b, "id: %08x-%llu\nevent: %s\ndata: %s\n\n", e->boot,
-		   (unsigned long long)e->n, name, data);
+	buf_printf(&b, "id: %08x-%llu\nevent: %s\ndata: %s\n\n", e->boot, (unsigned long long)e->n,
+		   name, data);
 	if (!b.failed) {
 		free(e->ring[e->n % RING]);
 		e->ring[e->n++ % RING] = b.data;

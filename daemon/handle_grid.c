@@ -50,8 +50,9 @@ int handle_report(const struct call *c, struct answer *a, struct err *err)
 	const char *suite = target_param(c->target, "suite");
 	json_t *data = NULL;
 	if (c->media == MEDIA_CSV) {
-		buf_puts(&a->body, "suite,app,case,platform,run_id,utc,wall_s,min_s,max_s,cv,samples,"
-				   "runs,last_run_id,last_status\r\n");
+		buf_puts(&a->body,
+			 "suite,app,case,platform,run_id,utc,wall_s,min_s,max_s,cv,samples,"
+			 "runs,last_run_id,last_status\r\n");
 		return store_each_cell(c->store, suite, NULL, csv_cell, &a->body, err);
 	}
 	const struct report_options o = { .suites = &suite, .n_suites = suite ? 1 : 0 };

@@ -50,7 +50,8 @@ static int add_row(void *arg, const struct run_row *row)
 static void put_encoded(struct buf *b, const char *text)
 {
 	for (; *text; text++) {
-		bool plain = (*text >= '0' && *text <= '9') || ((*text | 0x20) >= 'a' && (*text | 0x20) <= 'z') ||
+		bool plain = (*text >= '0' && *text <= '9') ||
+			     ((*text | 0x20) >= 'a' && (*text | 0x20) <= 'z') ||
 			     strchr("-._~", *text);
 		if (plain)
 			buf_put(b, text, 1);
@@ -148,12 +149,14 @@ static void csv_ops(struct buf *b, const struct record *rec)
 static json_t *parts_json(const struct record *rec, const char *const *names)
 {
 	json_t *all = record_to_json(rec), *o = json_object(), *nulls = json_array();
-	int bad = !all || !o || !nulls || json_object_set(o, "run_id", json_object_get(all, "run_id"));
+	int bad = !all || !o || !nulls ||
+		  json_object_set(o, "run_id", json_object_get(all, "run_id"));
 	for (size_t i = 0; names[i] && !bad; i++)
 		bad = json_object_set(o, names[i], json_object_get(all, names[i]));
 	size_t at;
 	json_t *one;
-	json_array_foreach(json_object_get(all, "nulls"), at, one) {
+	json_array_foreach(json_object_get(all, "nulls"), at, one)
+	{
 		const char *field = json_string_value(json_object_get(one, "field"));
 		size_t n = strlen(names[0]);
 		bool ours = field && strncmp(field, names[0], n) == 0 &&

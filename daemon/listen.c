@@ -17,9 +17,10 @@
 
 const char *listen_host(char text[LISTEN_TEXT], const struct sockaddr *a)
 {
-	const void *at = a->sa_family == AF_INET6
-				 ? (const void *)&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr
-				 : (const void *)&((const struct sockaddr_in *)(const void *)a)->sin_addr;
+	const void *at =
+		a->sa_family == AF_INET6
+			? (const void *)&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr
+			: (const void *)&((const struct sockaddr_in *)(const void *)a)->sin_addr;
 	if ((a->sa_family != AF_INET && a->sa_family != AF_INET6) ||
 	    !inet_ntop(a->sa_family, at, text, LISTEN_TEXT))
 		(void)snprintf(text, LISTEN_TEXT, "?");
@@ -39,13 +40,16 @@ bool listen_is_loopback(const struct sockaddr *a)
 }
 
 /* "HOST:PORT" in two; brackets around an IPv6 address. */
-static int split(const char *address, char host[LISTEN_TEXT], const char **ret_port, struct err *err)
+static int split(const char *address, char host[LISTEN_TEXT], const char **ret_port,
+		 struct err *err)
 {
 	const char *colon = strrchr(address, ':');
 	size_t n = colon ? (size_t)(colon - address) : 0;
 	if (!n || n >= LISTEN_TEXT || !colon[1] || colon[1 + strspn(colon + 1, "0123456789")])
-		return err_set(err, -EINVAL, "listen address \"%.60s\": expected ADDRESS:PORT, as "
-					     "127.0.0.1:8640 or [::1]:8640", address);
+		return err_set(err, -EINVAL,
+			       "listen address \"%.60s\": expected ADDRESS:PORT, as "
+			       "127.0.0.1:8640 or [::1]:8640",
+			       address);
 	bool brackets = address[0] == '[' && colon[-1] == ']';
 	(void)snprintf(host, LISTEN_TEXT, "%.*s", (int)(brackets ? n - 2 : n), address + brackets);
 	*ret_port = colon + 1;
@@ -61,7 +65,8 @@ int listen_check(const char *address, struct err *err)
 
 static int open_one(const struct addrinfo *a)
 {
-	int fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, off = 0;
+	int fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1,
+	    off = 0;
 	if (fd < 0)
 		return -errno;
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -126,7 +131,8 @@ int listen_open(int *ret_fd, char ret_text[LISTEN_TEXT], const char *address, st
 	(void)listen_host(host, (struct sockaddr *)&a);
 	/* The ports lie at the same place. */
 	int port = ntohs(((struct sockaddr_in *)(void *)&a)->sin_port);
-	(void)snprintf(ret_text, LISTEN_TEXT, "%s%.60s%s:%d", six ? "[" : "", host, six ? "]" : "", port);
+	(void)snprintf(ret_text, LISTEN_TEXT, "%s%.60s%s:%d", six ? "[" : "", host, six ? "]" : "",
+		       port);
 	*ret_fd = fd;
 	return 0;
 }

@@ -60,7 +60,8 @@ static void reload(struct server *s, const struct options *o)
 	if (rc)
 		log_error("reload: %s; what was in force stays", err.text);
 	else
-		log_info("reload: tokens, reading, hosts and the access log are as configured now; the "
+		log_info("reload: tokens, reading, hosts and the access log are as configured now; "
+			 "the "
 			 "rest needs a restart");
 	daemon_config_done(&c);
 	notify_send("READY=1");
@@ -75,7 +76,8 @@ static void serve(struct server *s, const struct options *o, const sigset_t *sig
 					.tv_nsec = (long)(every_ns % 1000000000u) };
 	bool was_bad = false;
 	for (;;) {
-		int signo = every_ns ? sigtimedwait(signals, NULL, &pause) : sigwaitinfo(signals, NULL);
+		int signo =
+			every_ns ? sigtimedwait(signals, NULL, &pause) : sigwaitinfo(signals, NULL);
 		if (signo == SIGTERM || signo == SIGINT)
 			return;
 		if (signo == SIGHUP)
@@ -138,7 +140,8 @@ int main(int argc, char **argv)
 	const struct opt_table table = {
 		.command = COMMAND,
 		.synopsis = "--config FILE\n--listen ADDR:PORT --db FILE",
-		.about = "Serves stored runs over HTTP: the report as a live page, and the API under /api/v1.\n"
+		.about = "Serves stored runs over HTTP: the report as a live page, and the API "
+			 "under /api/v1.\n"
 			 "Runs in the foreground; the first line of its output is its address.",
 		.opts = opts,
 		.n = sizeof opts / sizeof *opts,
@@ -150,7 +153,8 @@ int main(int argc, char **argv)
 	if (rc == 1)
 		return EXIT_GOOD;
 	if (!rc && first < argc)
-		rc = err_set(&err, -EINVAL, "unexpected \"%s\"; see " COMMAND " --help", argv[first]);
+		rc = err_set(&err, -EINVAL, "unexpected \"%s\"; see " COMMAND " --help",
+			     argv[first]);
 	if (!rc && argc == 1)
 		rc = err_set(&err, -EINVAL, "say what to serve: --db FILE, or --config FILE");
 	if (!rc)

@@ -14,8 +14,9 @@
 
 static const int statuses[STATUSES] = { 200, 204, 304, 400, 401, 403, 404, 405, 406,
 					413, 414, 421, 500, 503, 507, 0,   0 };
-static const double bounds_s[BUCKETS] = { 0.0001, 0.0003, 0.001, 0.003, 0.01,
-					  0.03,   0.1,    0.3,   1,     3 };
+static const double bounds_s[BUCKETS] = {
+	0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3
+};
 
 struct metrics {
 	atomic_ulong requests[ROUTES_MAX][STATUSES]; /* the last: any other status */
@@ -58,7 +59,8 @@ void metrics_cache(struct metrics *m, int hit)
 
 static void put(struct buf *b, const char *name, const char *type, const char *help, double value)
 {
-	buf_printf(b, "# HELP %s %s\n# TYPE %s %s\n%s %.15g\n", name, help, name, type, name, value);
+	buf_printf(b, "# HELP %s %s\n# TYPE %s %s\n%s %.15g\n", name, help, name, type, name,
+		   value);
 }
 
 static void put_requests(struct buf *b, struct metrics *m)
@@ -83,15 +85,18 @@ static void put_requests(struct buf *b, struct metrics *m)
 static void put_latencies(struct buf *b, struct metrics *m)
 {
 	unsigned long sum = 0;
-	buf_puts(b, "# HELP roimeterd_request_seconds From the first line of a request to the end of "
-		    "its answer.\n# TYPE roimeterd_request_seconds histogram\n");
+	buf_puts(b,
+		 "# HELP roimeterd_request_seconds From the first line of a request to the end of "
+		 "its answer.\n# TYPE roimeterd_request_seconds histogram\n");
 	for (size_t i = 0; i < BUCKETS; i++) {
 		sum += atomic_load(&m->buckets[i]);
-		buf_printf(b, "roimeterd_request_seconds_bucket{le=\"%g\"} %lu\n", bounds_s[i], sum);
+		buf_printf(b, "roimeterd_request_seconds_bucket{le=\"%g\"} %lu\n", bounds_s[i],
+			   sum);
 	}
 	sum += atomic_load(&m->buckets[BUCKETS]);
-	buf_printf(b, "roimeterd_request_seconds_bucket{le=\"+Inf\"} %lu\n"
-		      "roimeterd_request_seconds_sum %.9g\nroimeterd_request_seconds_count %lu\n",
+	buf_printf(b,
+		   "roimeterd_request_seconds_bucket{le=\"+Inf\"} %lu\n"
+		   "roimeterd_request_seconds_sum %.9g\nroimeterd_request_seconds_count %lu\n",
 		   sum, (double)atomic_load(&m->time_ns) / 1e9, sum);
 }
 

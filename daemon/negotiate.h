@@ -27,7 +27,8 @@ enum media negotiate_media(const char *accept, unsigned offers);
 /* Is this coding ("gzip", "br") acceptable? Without the header it is not: nobody asked. */
 bool negotiate_coding(const char *accept_encoding, const char *coding);
 
-/* Does the list of entity tags hold this one (given without quotes), in any coding ("-gzip", "-br")? */
+/* Does the list of entity tags hold this one (given without quotes), in any coding ("-gzip",
+ * "-br")? */
 bool negotiate_match(const char *if_none_match, const char *etag);
 
 #endif

@@ -26,7 +26,8 @@ static json_t *schema_of(enum route_param_type type)
 			(void)json_array_append_new(words, json_string(record_statuses[i]));
 		return json_pack("{s:s, s:o}", "type", "string", "enum", words);
 	case PARAM_COUNT:
-		return json_pack("{s:s, s:i, s:i}", "type", "integer", "minimum", 1, "maximum", 1000);
+		return json_pack("{s:s, s:i, s:i}", "type", "integer", "minimum", 1, "maximum",
+				 1000);
 	case PARAM_RUN:
 		return json_pack("{s:s, s:s}", "type", "string", "pattern",
 				 "^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}$");
@@ -43,9 +44,9 @@ static json_t *params_of(const struct route *r)
 {
 	json_t *list = json_array();
 	if (strchr(r->pattern, '{'))
-		(void)json_array_append_new(
-			list, json_pack("{s:s, s:s, s:b, s:o}", "name", "id", "in", "path", "required",
-					1, "schema", schema_of(PARAM_NAME)));
+		(void)json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:o}", "name", "id",
+							    "in", "path", "required", 1, "schema",
+							    schema_of(PARAM_NAME)));
 	for (size_t i = 0; i < r->n_params; i++)
 		(void)json_array_append_new(
 			list, json_pack("{s:s, s:s, s:s, s:o}", "name", r->params[i].name, "in",
@@ -104,8 +105,8 @@ int handle_openapi(const struct call *c, struct answer *a, struct err *err)
 		(void)json_object_set_new(path, method, operation(&routes[i]));
 	}
 	json_t *o = json_pack("{s:s, s:{s:s, s:s}, s:o, s:{s:{s:{s:s, s:s}}}}", "openapi", "3.1.0",
-			      "info", "title", "Roimeter", "version", ROIMETER_VERSION_TEXT, "paths",
-			      paths, "components", "securitySchemes", "token", "type", "http",
-			      "scheme", "bearer");
+			      "info", "title", "Roimeter", "version", ROIMETER_VERSION_TEXT,
+			      "paths", paths, "components", "securitySchemes", "token", "type",
+			      "http", "scheme", "bearer");
 	return answer_json_take(a, o, err);
 }

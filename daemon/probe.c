@@ -22,7 +22,8 @@ static int dial(const char *where)
 	bool brackets = where[0] == '[';
 	if (!colon)
 		return -1;
-	(void)snprintf(host, sizeof host, "%.*s", (int)(colon - where) - 2 * brackets, where + brackets);
+	(void)snprintf(host, sizeof host, "%.*s", (int)(colon - where) - 2 * brackets,
+		       where + brackets);
 	const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
 					.ai_socktype = SOCK_STREAM };
 	struct addrinfo *a = NULL;

@@ -55,7 +55,8 @@ struct body_headers {
 	bool bad, body;
 };
 
-static enum MHD_Result look_at(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+static enum MHD_Result look_at(void *cls, enum MHD_ValueKind kind, const char *name,
+			       const char *value)
 {
 	struct body_headers *h = cls;
 	(void)kind;
@@ -107,7 +108,7 @@ static int check_access(struct request *r, struct answer *a)
 		.is_forwarded = header(r, "X-Forwarded-For") || header(r, "Forwarded"),
 	};
 	int status = r->route->place == ON_WRITER ? access_write(r->service->access, &q)
-		     : r->route->open		  ? 0
+		     : r->route->open             ? 0
 						  : access_read(r->service->access, &q);
 	if (status)
 		refuse(r, a, status, access_detail(status));
@@ -253,9 +254,10 @@ static void get_asset(struct request *r, struct answer *a)
 {
 	r->entity = assets_get(r->service->assets, r->id, header(r, "Accept-Encoding"));
 	if (!r->entity)
-		refuse(r, a, 404, r->id[0] ? "there is no such file"
-					: "this program was built without the page; "
-					  "/api/v1/report has its data");
+		refuse(r, a, 404,
+		       r->id[0] ? "there is no such file"
+				: "this program was built without the page; "
+				  "/api/v1/report has its data");
 }
 
 bool request_begin(struct request *r, const char *method, struct MHD_Response **ret_stream)

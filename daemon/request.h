@@ -34,7 +34,7 @@ struct request {
 	struct work work; /* first: it is the same address */
 	struct service *service;
 	struct MHD_Connection *connection;
-	char *raw; /* the target as it came, with its query */
+	char *raw;        /* the target as it came, with its query */
 	const char *line; /* where libmicrohttpd has it; only to be compared */
 	struct target target;
 	char method[12]; /* for the log */
@@ -44,8 +44,8 @@ struct request {
 	bool gzip, is_checked, has_begun;
 	uint64_t version, began_ns;
 	char key[TARGET_BYTES + 32]; /* of the cache */
-	struct entity *entity; /* the answer, when there is one */
-	int status;            /* that was sent */
+	struct entity *entity;       /* the answer, when there is one */
+	int status;                  /* that was sent */
 	size_t bytes;
 };
 

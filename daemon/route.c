@@ -35,20 +35,20 @@ const struct route routes[] = {
 	{ "GET", "/metrics", "about the daemon itself, as Prometheus text", MEDIA_TEXT, ON_READER,
 	  false, false, handle_metrics, NULL, 0 },
 	{ "GET", V1 "report",
-	  "the grid: applications, inputs, platforms, each cell's latest ok run", MEDIA_JSON | MEDIA_CSV,
-	  ON_READER, false, true, handle_report, PARAMS(report_params) },
-	{ "GET", V1 "runs", "runs, newest first, in pages", MEDIA_JSON | MEDIA_CSV, ON_READER, false,
-	  true, handle_runs, PARAMS(runs_params) },
-	{ "GET", V1 "runs/{id}", "one record, whole", MEDIA_JSON | MEDIA_CSV, ON_READER, false, true,
-	  handle_run, NULL, 0 },
-	{ "DELETE", V1 "runs/{id}", "remove a run; its cell falls back to the run before", MEDIA_JSON,
-	  ON_WRITER, false, false, handle_delete_run, NULL, 0 },
+	  "the grid: applications, inputs, platforms, each cell's latest ok run",
+	  MEDIA_JSON | MEDIA_CSV, ON_READER, false, true, handle_report, PARAMS(report_params) },
+	{ "GET", V1 "runs", "runs, newest first, in pages", MEDIA_JSON | MEDIA_CSV, ON_READER,
+	  false, true, handle_runs, PARAMS(runs_params) },
+	{ "GET", V1 "runs/{id}", "one record, whole", MEDIA_JSON | MEDIA_CSV, ON_READER, false,
+	  true, handle_run, NULL, 0 },
+	{ "DELETE", V1 "runs/{id}", "remove a run; its cell falls back to the run before",
+	  MEDIA_JSON, ON_WRITER, false, false, handle_delete_run, NULL, 0 },
 	{ "GET", V1 "runs/{id}/ops", "the device operations of a run", MEDIA_JSON | MEDIA_CSV,
 	  ON_READER, false, true, handle_run_ops, NULL, 0 },
 	{ "GET", V1 "runs/{id}/io", "what a run read and wrote inside its region", MEDIA_JSON,
 	  ON_READER, false, true, handle_run_io, NULL, 0 },
-	{ "GET", V1 "platforms", "platforms that have runs", MEDIA_JSON | MEDIA_CSV, ON_READER, false,
-	  true, handle_platforms, NULL, 0 },
+	{ "GET", V1 "platforms", "platforms that have runs", MEDIA_JSON | MEDIA_CSV, ON_READER,
+	  false, true, handle_platforms, NULL, 0 },
 	{ "GET", V1 "platforms/{id}", "one platform, with the facts of its newest run", MEDIA_JSON,
 	  ON_READER, false, true, handle_platform, NULL, 0 },
 	{ "GET", V1 "events", "runs as they are stored, as server-sent events", MEDIA_EVENTS,
@@ -129,17 +129,22 @@ static int check_param(const struct route_param *p, const char *value, struct er
 	case PARAM_STATUS:
 		for (size_t i = 0; record_statuses[i]; i++)
 			good |= strcmp(record_statuses[i], value) == 0;
-		return good ? 0 : err_set(err, -EINVAL, "%s: no run has the status \"%.40s\"",
-					  p->name, value);
+		return good ? 0
+			    : err_set(err, -EINVAL, "%s: no run has the status \"%.40s\"", p->name,
+				      value);
 	case PARAM_UTC:
 		return is_utc(value) ? 0
-				     : err_set(err, -EINVAL, "%s: expected UTC, as 2026-09-29 or "
-							     "2026-09-29T04:52:01Z", p->name);
+				     : err_set(err, -EINVAL,
+					       "%s: expected UTC, as 2026-09-29 or "
+					       "2026-09-29T04:52:01Z",
+					       p->name);
 	case PARAM_COUNT:
-		return is_count(value) ? 0 : err_set(err, -EINVAL, "%s: expected 1 to 1000", p->name);
+		return is_count(value) ? 0
+				       : err_set(err, -EINVAL, "%s: expected 1 to 1000", p->name);
 	case PARAM_RUN:
-		return runid_key(value, &key) ? 0
-					      : err_set(err, -EINVAL, "%s: expected a run id", p->name);
+		return runid_key(value, &key)
+			       ? 0
+			       : err_set(err, -EINVAL, "%s: expected a run id", p->name);
 	}
 	return -EINVAL;
 }
@@ -152,8 +157,9 @@ int route_check(const struct route *r, const struct target *t, struct err *err)
 			if (strcmp(r->params[k].name, t->params[i].name) == 0)
 				found = &r->params[k];
 		if (!found)
-			return err_set(err, -EINVAL, "there is no query parameter \"%.40s\" here; "
-						     "/api/v1/openapi.json lists them",
+			return err_set(err, -EINVAL,
+				       "there is no query parameter \"%.40s\" here; "
+				       "/api/v1/openapi.json lists them",
 				       t->params[i].name);
 		int rc = check_param(found, t->params[i].value, err);
 		if (rc)

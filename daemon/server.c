@@ -53,7 +53,8 @@ static uint64_t now_ns(void)
 
 static struct connection *connection_of(struct MHD_Connection *c)
 {
-	const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	const union MHD_ConnectionInfo *i =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	return i ? i->socket_context : NULL;
 }
 
@@ -77,7 +78,8 @@ static size_t leave_escaped(void *cls, struct MHD_Connection *c, char *text)
 static enum MHD_Result send_entity(struct request *r)
 {
 	struct entity *e = r->entity;
-	const char *match = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "If-None-Match");
+	const char *match =
+		MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "If-None-Match");
 	if (e->status == 200 && e->etag[0] && match && negotiate_match(match, e->etag)) {
 		struct entity *short_one = entity_not_modified(e);
 		if (short_one) {
@@ -133,8 +135,8 @@ static void log_access(const struct server *s, const struct request *r, uint64_t
 	bool good = r->status != 400 && r->status != 414;
 	size_t path = good ? strcspn(r->raw, "?") : 0;
 	log_info("%s %s %.*s %d %zu B %.2f ms", listen_host(host, i->client_addr),
-		 r->method[0] ? r->method : "-", path ? (int)path : 1, path ? r->raw : "-", r->status,
-		 r->bytes, (double)time_ns / 1e6);
+		 r->method[0] ? r->method : "-", path ? (int)path : 1, path ? r->raw : "-",
+		 r->status, r->bytes, (double)time_ns / 1e6);
 }
 
 static void on_completed(void *cls, struct MHD_Connection *c, void **con_cls,
@@ -169,7 +171,8 @@ static void on_connection(void *cls, struct MHD_Connection *c, void **socket_con
 	}
 }
 
-/* libmicrohttpd complains of each client that goes away; only what is ours to do is worth a line. */
+/* libmicrohttpd complains of each client that goes away; only what is ours to do is worth a line.
+ */
 static void on_complaint(void *cls, const char *format, va_list args)
 {
 	(void)cls;
@@ -272,10 +275,9 @@ static int start_http(struct server *s, const struct daemon_config *c, struct er
 		{ MHD_OPTION_END, 0, NULL },
 	};
 	s->timeout_ns = (uint64_t)(c->timeout_s * 1e9);
-	s->http = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
-					   MHD_USE_ERROR_LOG,
-				   0, NULL, NULL, on_request, s, MHD_OPTION_ARRAY, options,
-				   MHD_OPTION_END);
+	s->http = MHD_start_daemon(
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
+		NULL, NULL, on_request, s, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 	if (!s->http)
 		return err_set(err, -EIO, "the HTTP server does not start: %s", strerror(errno));
 	s->fd = -1;

@@ -25,8 +25,9 @@ static const char *decode(char **at, const char *from, size_t n, bool query, str
 			int high = i + 1 < n ? hex(from[i + 1]) : -1;
 			int low = i + 2 < n ? hex(from[i + 2]) : -1;
 			if (high < 0 || low < 0) {
-				(void)err_set(err, -EINVAL, "a %% in the address is not followed by "
-							    "two hexadecimal digits");
+				(void)err_set(err, -EINVAL,
+					      "a %% in the address is not followed by "
+					      "two hexadecimal digits");
 				return NULL;
 			}
 			c = (unsigned char)(high * 16 + low);
@@ -71,10 +72,9 @@ static int add_param(struct target *t, char **at, const char *from, size_t n, st
 	if (t->n_params == TARGET_PARAMS)
 		return err_set(err, -EINVAL, "more than %d query parameters", TARGET_PARAMS);
 	const char *name = decode(at, from, name_n, true, err);
-	const char *value =
-		!name  ? NULL :
-		equals ? decode(at, equals + 1, n - name_n - 1, true, err) :
-			 decode(at, from, 0, true, err);
+	const char *value = !name    ? NULL
+			    : equals ? decode(at, equals + 1, n - name_n - 1, true, err)
+				     : decode(at, from, 0, true, err);
 	if (!value)
 		return -EINVAL;
 	if (target_param(t, name))

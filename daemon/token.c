@@ -20,8 +20,8 @@ static int check_file(const char *path, struct err *err)
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, -EINVAL, "token file %s: not a file", path);
 	if (st.st_mode & 077)
-		return err_set(err, -EACCES, "token file %s: others may read or change it; chmod 600",
-			       path);
+		return err_set(err, -EACCES,
+			       "token file %s: others may read or change it; chmod 600", path);
 	if (st.st_uid != geteuid() && st.st_uid != 0)
 		return err_set(err, -EACCES, "token file %s: it belongs to another user", path);
 	return 0;
@@ -42,7 +42,8 @@ static int take_line(struct tokens *t, const char *line, size_t n, const char *p
 			return err_set(err, -EINVAL, "%s:%d: a token has printable characters only",
 				       path, number);
 	if (t->n == TOKENS_MAX)
-		return err_set(err, -EINVAL, "%s:%d: more than %d tokens", path, number, TOKENS_MAX);
+		return err_set(err, -EINVAL, "%s:%d: more than %d tokens", path, number,
+			       TOKENS_MAX);
 	memcpy(t->items[t->n++], line, n);
 	return 0;
 }

@@ -14,9 +14,10 @@ static const struct {
 #define TEXT(name, member) { name, offsetof(struct run_row, member), false },
 #define NUMBER(name) { #name, offsetof(struct run_row, name), true },
 	TEXT("run_id", run_id) TEXT("suite", suite) TEXT("app", app) TEXT("case", case_)
-	TEXT("platform", platform) TEXT("kind", kind) TEXT("utc", utc) TEXT("status", status)
-	NUMBER(wall_s) NUMBER(cv) NUMBER(min_s) NUMBER(max_s) NUMBER(samples)
-	NUMBER(process_wall_s) NUMBER(busy_frac) NUMBER(fom) NUMBER(caveats)
+		TEXT("platform", platform) TEXT("kind", kind) TEXT("utc", utc)
+			TEXT("status", status) NUMBER(wall_s) NUMBER(cv) NUMBER(min_s) NUMBER(max_s)
+				NUMBER(samples) NUMBER(process_wall_s) NUMBER(busy_frac) NUMBER(fom)
+					NUMBER(caveats)
 #undef TEXT
 #undef NUMBER
 };
@@ -48,9 +49,9 @@ json_t *run_row_json(const struct run_row *r)
 {
 	json_t *o = json_object();
 	for (size_t i = 0; o && i < N_FIELDS; i++) {
-		json_t *v = row_fields[i].number ? number_json(number_of(r, i)) :
-			    text_of(r, i)	 ? json_string(text_of(r, i)) :
-						   json_null();
+		json_t *v = row_fields[i].number ? number_json(number_of(r, i))
+			    : text_of(r, i)      ? json_string(text_of(r, i))
+						 : json_null();
 		if (json_object_set_new(o, row_fields[i].name, v)) {
 			json_decref(o);
 			o = NULL;

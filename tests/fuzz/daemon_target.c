@@ -1,5 +1,6 @@
 /* Addresses from anybody: no crash; what is accepted is UTF-8 without control characters, has no
- * dot segment, and finds its route or none. Headers that are negotiated on come behind a newline. */
+ * dot segment, and finds its route or none. Headers that are negotiated on come behind a newline.
+ */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
