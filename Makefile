@@ -42,7 +42,7 @@ override LDFLAGS += $(SANFLAGS)
 # ---- libraries ---------------------------------------------------------------------------------
 
 PACKAGES := sqlite3 jansson libzstd libxxhash inih yaml-0.1 libpcre2-8 hwloc
-MISSING := $(foreach p,$(PACKAGES) cmocka,$(if $(shell $(PKG_CONFIG) --exists $(p) && echo y),,$(p)))
+MISSING := $(foreach p,$(PACKAGES) libmicrohttpd zlib cmocka,$(if $(shell $(PKG_CONFIG) --exists $(p) && echo y),,$(p)))
 ifneq ($(strip $(MISSING)),)
 $(error missing libraries: $(MISSING). On Debian: see tools/packages, or run ./check, which installs them)
 endif
@@ -83,6 +83,7 @@ ALL += $(B)/roimeter
 -include report/part.mk
 -include examples/part.mk
 -include store/part.mk
+-include daemon/part.mk
 
 # ---- tests -----------------------------------------------------------------------------------------
 
@@ -132,21 +133,23 @@ golden: all $(UNIT)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/roimeter/timers
-	install -m 755 $(B)/roimeter $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 $(B)/roimeter $(B)/roimeterd $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 suites/timers/*.yaml $(DESTDIR)$(PREFIX)/share/roimeter/timers/
 	install -d $(DESTDIR)$(PREFIX)/share/roimeter/schema $(DESTDIR)$(PREFIX)/share/doc/roimeter/docs
 	install -m 644 schema/*.schema.json $(DESTDIR)$(PREFIX)/share/roimeter/schema/
 	install -m 644 README.md LICENSE DEPENDENCIES.md etc/roimeter.ini $(DESTDIR)$(PREFIX)/share/doc/roimeter/
 	install -m 644 docs/* $(DESTDIR)$(PREFIX)/share/doc/roimeter/docs/
 	$(INSTALL_MORE)
+	$(INSTALL_DAEMON)
 
 # What install puts there, and no folder that others may use.
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/roimeter $(DESTDIR)$(PREFIX)/include/roimeter.h \
+	rm -f $(DESTDIR)$(PREFIX)/bin/roimeter $(DESTDIR)$(PREFIX)/bin/roimeterd $(DESTDIR)$(PREFIX)/include/roimeter.h \
 		$(DESTDIR)$(PREFIX)/include/hpcperf_roi.h $(DESTDIR)$(PREFIX)/include/roimeter.mod \
 		$(DESTDIR)$(PREFIX)/lib/libroimeter.so $(DESTDIR)$(PREFIX)/lib/libroimeter.so.1 \
 		$(DESTDIR)$(PREFIX)/lib/libroimeter.a $(DESTDIR)$(PREFIX)/lib/libroimeter_f.a \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig/roimeter.pc \
+		$(DESTDIR)$(PREFIX)/lib/systemd/system/roimeterd.service \
 		$(DESTDIR)$(PREFIX)/lib/python3/dist-packages/roimeter.abi3.so
 	rm -rf $(DESTDIR)$(PREFIX)/share/roimeter $(DESTDIR)$(PREFIX)/share/doc/roimeter
 

@@ -9,7 +9,7 @@
 
 #include "cli/cmd.h"
 #include "cli/db.h"
-#include "cli/opt.h"
+#include "lib/opt.h"
 #include "cli/progress.h"
 #include "cli/query.h"
 #include "schema/codec.h"

@@ -7,7 +7,7 @@
 
 #include "cli/cmd.h"
 #include "cli/db.h"
-#include "cli/opt.h"
+#include "lib/opt.h"
 #include "cli/progress.h"
 #include "cli/query.h"
 #include "cli/table.h"

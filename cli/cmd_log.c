@@ -9,12 +9,12 @@
 #include <sys/stat.h>
 
 #include "cli/cmd.h"
-#include "cli/opt.h"
 #include "cli/words.h"
 #include "core/roi.h"
 #include "lib/arena.h"
 #include "lib/buf.h"
 #include "lib/num.h"
+#include "lib/opt.h"
 #include "schema/codec.h"
 #include "schema/marklog.h"
 #include "schema/roilog.h"

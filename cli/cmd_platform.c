@@ -7,7 +7,7 @@
 
 #include "cli/cmd.h"
 #include "cli/config.h"
-#include "cli/opt.h"
+#include "lib/opt.h"
 #include "lib/num.h"
 #include "run/platform.h"
 #include "schema/codec.h"

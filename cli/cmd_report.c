@@ -5,7 +5,7 @@
 
 #include "cli/cmd.h"
 #include "cli/db.h"
-#include "cli/opt.h"
+#include "lib/opt.h"
 #include "lib/file.h"
 #include "report/data.h"
 #include "report/page.h"

@@ -11,7 +11,7 @@
 #include "cli/cmd.h"
 #include "cli/config.h"
 #include "cli/db.h"
-#include "cli/opt.h"
+#include "lib/opt.h"
 #include "cli/run_progress.h"
 #include "cli/run_options.h"
 #include "cli/run_text.h"

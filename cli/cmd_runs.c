@@ -7,11 +7,12 @@
 
 #include "cli/cmd.h"
 #include "cli/db.h"
-#include "cli/opt.h"
+#include "lib/opt.h"
 #include "cli/query.h"
 #include "cli/table.h"
 #include "lib/num.h"
 #include "schema/codec.h"
+#include "store/row.h"
 
 struct list {
 	enum format format;
@@ -49,69 +50,6 @@ static void text_row(struct list *l, const struct run_row *r)
 	text_cell(&l->table, num_si(text, r->caveats));
 }
 
-static const struct {
-	const char *name;
-	size_t offset;
-	bool number;
-} row_fields[] = {
-#define TEXT(name, member) { name, offsetof(struct run_row, member), false },
-#define NUMBER(name) { #name, offsetof(struct run_row, name), true },
-	TEXT("run_id", run_id) TEXT("suite", suite) TEXT("app", app) TEXT("case", case_)
-	TEXT("platform", platform) TEXT("kind", kind) TEXT("utc", utc) TEXT("status", status)
-	NUMBER(wall_s) NUMBER(cv) NUMBER(min_s) NUMBER(max_s) NUMBER(samples)
-	NUMBER(process_wall_s) NUMBER(busy_frac) NUMBER(fom) NUMBER(caveats)
-#undef TEXT
-#undef NUMBER
-};
-
-#define N_FIELDS (sizeof row_fields / sizeof *row_fields)
-
-static double number_of(const struct run_row *r, size_t i)
-{
-	const void *at = (const char *)r + row_fields[i].offset;
-	return *(const double *)at;
-}
-
-static const char *text_of(const struct run_row *r, size_t i)
-{
-	const void *at = (const char *)r + row_fields[i].offset;
-	return *(const char *const *)at;
-}
-
-static json_t *number_json(double x)
-{
-	if (!known(x))
-		return json_null();
-	if (x == floor(x) && fabs(x) < 1e15)
-		return json_integer((json_int_t)x);
-	return json_real(x);
-}
-
-static void json_row(struct list *l, const struct run_row *r)
-{
-	json_t *o = json_object();
-	for (size_t i = 0; i < N_FIELDS; i++) {
-		json_t *v = row_fields[i].number ? number_json(number_of(r, i)) :
-			    text_of(r, i)	 ? json_string(text_of(r, i)) :
-						   json_null();
-		(void)json_object_set_new(o, row_fields[i].name, v);
-	}
-	(void)json_array_append_new(l->rows, o);
-}
-
-/* Names and times have no character that CSV would quote; see record_check. */
-static void csv_row(struct list *l, const struct run_row *r)
-{
-	for (size_t i = 0; i < N_FIELDS; i++) {
-		buf_puts(&l->csv, i ? "," : "");
-		if (!row_fields[i].number)
-			buf_puts(&l->csv, text_of(r, i) ? text_of(r, i) : "");
-		else if (known(number_of(r, i)))
-			buf_printf(&l->csv, "%.15g", number_of(r, i));
-	}
-	buf_puts(&l->csv, "\r\n");
-}
-
 static int each(void *arg, const struct run_row *r)
 {
 	struct list *l = arg;
@@ -124,9 +62,9 @@ static int each(void *arg, const struct run_row *r)
 	if (l->format == FORMAT_TEXT)
 		text_row(l, r);
 	else if (l->format == FORMAT_JSON)
-		json_row(l, r);
+		return json_array_append_new(l->rows, run_row_json(r)) ? -ENOMEM : 0;
 	else
-		csv_row(l, r);
+		run_row_csv(&l->csv, r);
 	return 0;
 }
 
@@ -144,9 +82,11 @@ static int print(struct list *l, struct err *err)
 		return rc ? err_set(err, rc, "out of memory") : 0;
 	}
 	if (l->format == FORMAT_CSV) {
-		for (size_t i = 0; i < N_FIELDS; i++)
-			(void)printf("%s%s", i ? "," : "", row_fields[i].name);
-		(void)printf("\r\n%s", l->csv.data ? l->csv.data : "");
+		struct buf head = { 0 };
+		run_row_csv_head(&head);
+		(void)printf("%s%s", head.data ? head.data : "", l->csv.data ? l->csv.data : "");
+		l->csv.failed |= head.failed;
+		buf_done(&head);
 		return l->csv.failed ? err_set(err, -ENOMEM, "out of memory") : 0;
 	}
 	text_table_print(&l->table, "", stdout);

@@ -6,7 +6,7 @@
 
 #include "cli/cmd.h"
 #include "cli/db.h"
-#include "cli/opt.h"
+#include "lib/opt.h"
 #include "cli/query.h"
 #include "cli/show.h"
 #include "schema/codec.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/cmd.h"
-#include "cli/opt.h"
+#include "lib/opt.h"
 #include "lib/version.h"
 
 static const struct command {

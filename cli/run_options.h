@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "cli/config.h"
-#include "cli/opt.h"
+#include "lib/opt.h"
 #include "suite/suite.h"
 
 struct run_options {

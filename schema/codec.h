@@ -39,6 +39,12 @@ void record_put_ops(struct buf *b, const struct record *rec);
 int record_get(struct record *rec, const void *body, size_t n, const void *ops, size_t ops_n,
 	       struct err *err);
 
+/* One block by itself, as it stands in the body: execution_block, rank_block, ... What is read is
+ * clear first, and lives in the arena. -EBADMSG, -ENOMEM. */
+void block_put(struct buf *b, const struct block *block, const void *at);
+int block_get(struct arena *arena, const struct block *block, void *at, const void *bytes, size_t n,
+	      struct err *err);
+
 /* The fixed CSV columns: one line of names, one line for a record. RFC 4180 quoting, null is
  * an empty cell, new columns only at the end. */
 void record_csv_head(struct buf *b);

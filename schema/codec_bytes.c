@@ -112,6 +112,13 @@ void record_put(struct buf *b, const struct record *rec)
 	wire_flush(&w);
 }
 
+void block_put(struct buf *b, const struct block *block, const void *at)
+{
+	struct wire_out w = { .b = b };
+	put_block(&w, block, at);
+	wire_flush(&w);
+}
+
 /* ---- in ------------------------------------------------------------------------------------ */
 
 struct reader {
@@ -272,4 +279,18 @@ int record_get(struct record *rec, const void *body, size_t n, const void *ops, 
 	if (r.in.bad || r.in.at != r.in.end)
 		return err_set(err, -EBADMSG, "the record's bytes are damaged");
 	return ops ? ops_get(rec, ops, ops_n, err) : 0;
+}
+
+int block_get(struct arena *arena, const struct block *block, void *at, const void *bytes, size_t n,
+	      struct err *err)
+{
+	struct reader r = { .arena = arena,
+			    .in = { .at = bytes, .end = (const unsigned char *)bytes + n } };
+	block_clear(block, at);
+	get_block(&r, block, at);
+	if (r.no_memory)
+		return err_set(err, -ENOMEM, "out of memory, or the %s is too large", block->name);
+	if (r.in.bad || r.in.at != r.in.end)
+		return err_set(err, -EBADMSG, "the bytes of the %s are damaged", block->name);
+	return 0;
 }

@@ -50,6 +50,11 @@ void wire_put_varint(struct wire_out *w, uint64_t x)
 	put_varint(w, x);
 }
 
+void wire_put_signed(struct wire_out *w, int64_t x)
+{
+	wire_put_varint(w, zigzag(x));
+}
+
 void wire_put_bytes(struct wire_out *w, const void *bytes, size_t n)
 {
 	if (n <= sizeof w->window - w->n) {
@@ -119,6 +124,11 @@ uint64_t wire_varint(struct wire_in *r)
 	}
 	r->bad = true;
 	return 0;
+}
+
+int64_t wire_signed(struct wire_in *r)
+{
+	return unzigzag(wire_varint(r));
 }
 
 const char *wire_bytes(struct wire_in *r, size_t n)

@@ -26,6 +26,7 @@ struct wire_out {
 void wire_flush(struct wire_out *w);
 void wire_put_byte(struct wire_out *w, unsigned char byte);
 void wire_put_varint(struct wire_out *w, uint64_t x);
+void wire_put_signed(struct wire_out *w, int64_t x); /* zigzag */
 void wire_put_num(struct wire_out *w,
 		  double x); /* as num15: what does not survive text is rounded */
 void wire_put_bytes(struct wire_out *w, const void *bytes, size_t n);
@@ -38,6 +39,7 @@ struct wire_in {
 
 unsigned char wire_byte(struct wire_in *r);
 uint64_t wire_varint(struct wire_in *r);
+int64_t wire_signed(struct wire_in *r);
 double wire_num(struct wire_in *r, bool *ret_computed); /* ret_computed NULL: not allowed here */
 const char *wire_bytes(struct wire_in *r, size_t n);    /* borrowed; NULL when bad */
 

@@ -28,6 +28,7 @@ enum statement {
 	STMT_UNDECLARE = STMT_REMAKE_CELL + 3,
 	STMT_DECLARE,
 	STMT_GET_RUN,
+	STMT_VERSION,
 	STMT_EACH_CELL, /* four: by suite, by app, by both, all */
 	STMT_N = STMT_EACH_CELL + 4,
 };

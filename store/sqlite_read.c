@@ -76,6 +76,22 @@ int store_get_run(struct store *s, const char *run_id, struct record *rec, struc
 	return rc;
 }
 
+/* data_version tells of what others wrote, total_changes of one's own. */
+int store_version(struct store *s, uint64_t *ret, struct err *err)
+{
+	sqlite3_stmt *stmt = sql_statement(s, STMT_VERSION, "PRAGMA data_version", err);
+	if (!stmt)
+		return s->failed;
+	int code = sqlite3_step(stmt), rc = 0;
+	if (code == SQLITE_ROW)
+		*ret = ((uint64_t)sqlite3_column_int64(stmt, 0) << 32) +
+		       (uint32_t)sqlite3_total_changes(s->db);
+	else
+		rc = sql_error(s, code, err, "ask for its version");
+	sql_release(s, STMT_VERSION, stmt);
+	return rc;
+}
+
 /* ---- rows ---------------------------------------------------------------------------------- */
 
 /* The columns of SHARED from this one on. */

@@ -26,6 +26,10 @@ int store_begin(struct store *s, struct err *err);
 int store_commit(struct store *s, struct err *err);
 void store_rollback(struct store *s);
 
+/* A number that is another one after anybody has written; it says nothing about how often, and two
+ * open stores count differently. Costs no look at a table. */
+int store_version(struct store *s, uint64_t *ret, struct err *err);
+
 /* Add a run and keep the grid up to date. A run id that is there with the same content: 0,
  * nothing happens; with another content: -EEXIST. The record must pass record_check. */
 int store_add_run(struct store *s, const struct record *rec, struct err *err);

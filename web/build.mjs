@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { brotliCompressSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import * as esbuild from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -51,5 +51,18 @@ const parts = page.split(/@@(?:HASH|TITLE|DATA)@@/);
 if (parts.length !== 4)
 	throw new Error("the template must have each of its three places once");
 mkdirSync(out, { recursive: true });
+
+// The same page for the daemon, in files of their own: a name changes with what is in the file.
+const name = (text, ending) => `app.${createHash("sha256").update(text).digest("hex").slice(0, 16)}.${ending}`;
+const names = { SCRIPT: name(script, "js"), STYLE: name(style, "css") };
+const live = readFileSync(join(here, "src/live.html"), "utf8")
+	.replace("<!doctype html>", `<!doctype html>\n${licence}`)
+	.replace(/@@(STYLE|SCRIPT)@@/g, (_, which) => names[which]);
+for (const [file, text] of [["live.html", live], ["app.js", script], ["app.css", style]]) {
+	writeFileSync(join(out, file), text);
+	writeFileSync(join(out, `${file}.gz`), gzipSync(text, { level: 9 }));
+	writeFileSync(join(out, `${file}.br`), brotliCompressSync(text));
+}
+writeFileSync(join(out, "page_names.h"), `#define PAGE_SCRIPT "${names.SCRIPT}"\n#define PAGE_STYLE "${names.STYLE}"\n`);
 parts.forEach((part, i) => writeFileSync(join(out, `page.${i}`), part));
 console.log(`page: ${script.length + style.length} bytes, ${size} as brotli`);

@@ -1,13 +1,13 @@
-/* cli/opt: one table parses and prints. The command line's objects are not in parts.a, so the
- * source is taken in here. */
+/* One table parses and prints. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
-#include "cli/opt.c"
+#include "lib/opt.h"
 
 static bool flag;
 static const char *text;

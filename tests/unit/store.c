@@ -461,6 +461,27 @@ static void several_writers_and_a_reader_get_along(void **state)
 	store_close(s);
 }
 
+static void the_version_changes_with_every_write_of_anybody(void **state)
+{
+	(void)state;
+	struct store *a = open_store(STORE_WRITE), *b = open_store(STORE_READ);
+	struct record rec;
+	uint64_t before[2], after[2];
+	assert_int_equal(store_version(a, &before[0], NULL), 0);
+	assert_int_equal(store_version(b, &before[1], NULL), 0);
+	assert_int_equal(store_version(b, &after[1], NULL), 0);
+	assert_true(after[1] == before[1]);
+	struct dice d = { 77 };
+	any_record(&rec, &d, 1);
+	add(a, &rec);
+	record_done(&rec);
+	assert_int_equal(store_version(a, &after[0], NULL), 0);
+	assert_int_equal(store_version(b, &after[1], NULL), 0);
+	assert_true(after[0] != before[0] && after[1] != before[1]);
+	store_close(a);
+	store_close(b);
+}
+
 int main(void)
 {
 	(void)alarm(110);
@@ -475,6 +496,7 @@ int main(void)
 		TEST(lists_are_newest_first_and_filtered),
 		TEST(pages_stay_in_place_while_runs_arrive),
 		TEST(a_walk_may_ask_again),
+		TEST(the_version_changes_with_every_write_of_anybody),
 		TEST(what_is_declared_is_replaced_suite_by_suite),
 		TEST(several_writers_and_a_reader_get_along),
 	};

@@ -16,7 +16,7 @@ export async function launch() {
 	const profile = mkdtempSync(join(tmpdir(), "roimeter-chromium."));
 	const child = spawn(find_chromium(), ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-		"--hide-scrollbars", "--host-resolver-rules=MAP * ~NOTFOUND", `--user-data-dir=${profile}`, "--remote-debugging-pipe", "about:blank"],
+		"--hide-scrollbars", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", `--user-data-dir=${profile}`, "--remote-debugging-pipe", "about:blank"],
 		{ stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
 	const waiting = new Map(), listeners = [];
 	let serial = 0, text = "";

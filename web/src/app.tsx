@@ -1,7 +1,8 @@
 // The page: what is on top, and the two views below it.
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { load, platform_info, report } from "./data";
+import { signal } from "@preact/signals";
+import { is_loaded, load, platform_info, report } from "./data";
 import { Detail, PLATFORM_FACTS, said, save } from "./detail";
 import * as f from "./format";
 import { activate_from_route, columns, counts, focus_grid, Grid, grid_csv, is_roomy, lines, short_name, step_case, tab } from "./grid";
@@ -10,7 +11,8 @@ import { Mark } from "./icons";
 import { adjust, go, href, route } from "./route";
 import { set_theme, theme, type Theme } from "./theme";
 
-const hash = document.documentElement.dataset.hash ?? "";
+// Of the data: in the page's element, or the entity tag of what the daemon sent.
+const hash = signal(document.documentElement.dataset.hash ?? "");
 
 function ThemeSwitch() {
 	return (
@@ -24,6 +26,7 @@ function ThemeSwitch() {
 }
 
 function Top() {
+	is_loaded();
 	const c = counts();
 	return (
 		<header class="top">
@@ -40,6 +43,7 @@ function Top() {
 }
 
 function Tools() {
+	is_loaded();
 	const box = useRef<HTMLInputElement>(null);
 	useEffect(() => {
 		const focus = (e: KeyboardEvent) => {
@@ -102,13 +106,14 @@ function Legend() {
 				<li><Mark name="failed" /> a later run failed</li>
 				{route.value.rel ? <li><span class="ratio-key faster" /> less time <span class="ratio-key slower" /> more time than {short_name(route.value.rel).product}</li> : null}
 			</ul>
-			<p class="cite"><a href={href({ suite: "@platforms", app: "", case: "", platform: "" })}>Platforms</a> · {report.tool}{hash ? <> · <span title="hash of the data: the same records give the same report">report@<code>{hash.slice(0, 12)}</code></span></> : null} <button type="button" onClick={() => save("grid.csv", grid_csv(), "text/csv")} title="the grid as it is filtered now: medians in seconds, null is an empty cell">CSV</button></p>
+			<p class="cite"><a href={href({ suite: "@platforms", app: "", case: "", platform: "" })}>Platforms</a> · {report.tool}{hash.value ? <> · <span title="hash of the data: the same records give the same report">report@<code>{hash.value.slice(0, 12)}</code></span></> : null} <button type="button" onClick={() => save("grid.csv", grid_csv(), "text/csv")} title="the grid as it is filtered now: medians in seconds, null is an empty cell">CSV</button></p>
 		</footer>
 	);
 }
 
 // Facts side by side; a row in which the platforms differ stands out.
 function Platforms() {
+	is_loaded();
 	const all = report.platforms;
 	const rows = PLATFORM_FACTS.filter(([, field]) => all.some((p) => platform_info(p)[field] != null));
 	return (
@@ -134,6 +139,7 @@ function Platforms() {
 }
 
 function App() {
+	is_loaded();
 	const r = route.value;
 	const detail = r.app !== "" && r.case !== "", platforms = r.suite === "@platforms";
 	const grid = !detail && !platforms;
@@ -181,10 +187,53 @@ function App() {
 
 const data = document.getElementById("data");
 const root = document.getElementById("app")!;
-try {
-	load(data?.textContent ?? "");
+
+function start(text: string): void {
+	load(text);
 	render(<App />, root);
 	performance.mark("roimeter-ready");
-} catch (e) {
-	root.textContent = `This report cannot be shown: ${e instanceof Error ? e.message : String(e)}. report.md beside it has the same numbers.`;
 }
+
+async function fetch_report(): Promise<string> {
+	const answer = await fetch("api/v1/report", { headers: { Accept: "application/json" } });
+	if (!answer.ok)
+		throw new Error((await answer.json().catch(() => null))?.detail ?? `the daemon answered ${answer.status}`);
+	hash.value = (answer.headers.get("ETag") ?? "").replace(/^W\/|"|-gzip/g, "");
+	return answer.text();
+}
+
+// Behind the daemon: the data come by themselves, and again when something was stored. A burst of
+// runs is one look; what happened while a look was under way is the next one.
+async function live(): Promise<void> {
+	start(await fetch_report());
+	let busy = false, again = false;
+	const look = async () => {
+		again = true;
+		if (busy)
+			return;
+		for (busy = true; again;) {
+			again = false;
+			const before = hash.value;
+			const text = await fetch_report().catch(() => null);
+			if (text !== null && hash.value !== before)
+				load(text);
+			await new Promise((done) => setTimeout(done, 500));
+		}
+		busy = false;
+	};
+	const events = new EventSource("api/v1/events");
+	for (const name of ["change", "hello"])
+		events.addEventListener(name, look);
+}
+
+const failed = (where: string) => (e: unknown) => {
+	root.textContent = `This report cannot be shown: ${e instanceof Error ? e.message : String(e)}. ${where} the same numbers.`;
+};
+if (data)
+	try {
+		start(data.textContent ?? "");
+	} catch (e) {
+		failed("report.md beside it has")(e);
+	}
+else
+	live().catch(failed("api/v1/report has"));

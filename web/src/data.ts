@@ -1,5 +1,6 @@
 // The data of the report, as `roimeter report` writes them (docs/report.md tells the shape).
 // A field that is absent is null: not known. 0 is a number that was observed.
+import { signal } from "@preact/signals";
 import type { Num } from "./format";
 
 export interface Row { [key: string]: unknown }
@@ -79,6 +80,9 @@ export interface Rec {
 }
 
 export let report: Report;
+// What is computed from the report asks this, and is computed anew after each load.
+const loads = signal(0);
+export const is_loaded = (): boolean => loads.value > 0;
 
 export function load(text: string): void {
 	const data = JSON.parse(text) as Report;
@@ -86,6 +90,7 @@ export function load(text: string): void {
 		throw new Error(`this page shows roimeter-report/1, and the data are ${data.schema}`);
 	report = data;
 	cache.clear();
+	loads.value++;
 }
 
 export function rows_of<T>(table: unknown): T[] {

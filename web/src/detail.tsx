@@ -1,7 +1,7 @@
 // One measurement: all that is known about one case on one platform.
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { type Case, type Cell, find_case, type Rec, record_at, report, type Row, why_null } from "./data";
+import { type Case, type Cell, find_case, is_loaded, type Rec, record_at, report, type Row, why_null } from "./data";
 import { DeviceCard, GapCard, OpsCard, PhasesCard, RanksCard, StepsCard } from "./detail-parts";
 import * as f from "./format";
 import { columns, short_name, step_case, tab } from "./grid";
@@ -337,6 +337,7 @@ function Measurement({ cell }: { cell: Cell }) {
 }
 
 export function Detail() {
+	is_loaded();
 	const r = route.value;
 	const item = find_case(r.suite, r.app, r.case);
 	const at = report.platforms.findIndex((p) => p.id === r.platform);

@@ -3,7 +3,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { memo } from "preact/compat";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { type Case, caveats_at, type Cell, type Platform, type Suite, platform_info, report, roi_at } from "./data";
+import { type Case, caveats_at, type Cell, is_loaded, type Platform, type Suite, platform_info, report, roi_at } from "./data";
 import * as f from "./format";
 import { Mark } from "./icons";
 import { go, href, route } from "./route";
@@ -20,6 +20,7 @@ type Line = AppLine | CaseLine;
 // The suite whose grid is shown, or was before a measurement was opened; "" is all of them.
 const before = signal<string | null>(null);
 export const tab = computed<string>(() => {
+	is_loaded();
 	const r = route.value;
 	const name = r.app && before.value !== null ? before.value : r.suite;
 	return report.suites.some((s) => s.name === name) ? name : "";
@@ -30,10 +31,11 @@ effect(() => {
 		before.value = r.suite;
 });
 
-const suites = computed<Suite[]>(() => report.suites.filter((s) => tab.value === "" || s.name === tab.value));
+const suites = computed<Suite[]>(() => !is_loaded() ? [] : report.suites.filter((s) => tab.value === "" || s.name === tab.value));
 
 // Every platform, those that the shown suites ran on first.
 export const columns = computed<[Platform, number][]>(() => {
+	is_loaded();
 	const all = report.platforms.map((p, i) => [p, i] as [Platform, number]);
 	const is_used = ([, i]: [Platform, number]) => suites.value.some((s) => s.apps.some((a) => a.cases.some((c) => c.cells[i])));
 	return [...all.filter(is_used), ...all.filter((p) => !is_used(p))];
@@ -43,6 +45,7 @@ export const columns = computed<[Platform, number][]>(() => {
 export const is_roomy = computed(() => columns.value.length <= 2);
 
 export const lines = computed<Line[]>(() => {
+	is_loaded();
 	const words = route.value.filter.toLowerCase().split(/\s+/).filter(Boolean);
 	const out: Line[] = [];
 	let index = 0;
@@ -322,6 +325,7 @@ function with_app(all: Line[], start: number, end: number): Line[] {
 }
 
 export function Grid({ hidden }: { hidden: boolean }) {
+	is_loaded();
 	const box = useRef<HTMLDivElement>(null);
 	const all = lines.value;
 	const rel = report.platforms.findIndex((p) => p.id === route.value.rel);

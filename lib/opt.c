@@ -1,5 +1,5 @@
 /* getopt_long behind a table. */
-#include "cli/opt.h"
+#include "lib/opt.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -1,7 +1,7 @@
 /* Options of one command, as a table: it parses, and it prints --help. GNU style, long options
  * only where a letter would need a legend. */
-#ifndef CLI_OPT_H
-#define CLI_OPT_H
+#ifndef LIB_OPT_H
+#define LIB_OPT_H
 
 #include <stdbool.h>
 #include <stddef.h>

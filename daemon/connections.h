@@ -1,0 +1,26 @@
+/* How long each connection has been without a whole request. libmicrohttpd ends one that is
+ * silent; a client that sends a byte now and then would stay for ever. */
+#ifndef DAEMON_CONNECTIONS_H
+#define DAEMON_CONNECTIONS_H
+
+#include <stdint.h>
+
+struct connections;
+struct connection;
+
+struct connections *connections_new(void);
+void connections_free(struct connections *c);
+
+/* The socket stays its owner's. NULL: out of memory; then it is not watched. */
+struct connection *connection_begin(struct connections *c, int fd, uint64_t now_ns);
+void connection_end(struct connections *c,
+		    struct connection *one); /* before its socket is closed */
+
+/* A whole request has come: from now on we are who takes the time. */
+void connection_busy(struct connections *c, struct connection *one);
+void connection_idle(struct connections *c, struct connection *one, uint64_t now_ns);
+
+/* Shut down those that have waited since before this time. */
+void connections_sweep(struct connections *c, uint64_t before_ns);
+
+#endif

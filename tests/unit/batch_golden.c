@@ -1,0 +1,115 @@
+/* Batches of every version that was ever released are read, for ever. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lib/file.h"
+#include "tests/unit/batch_frames.h"
+
+static void tell_u64(struct buf *b, const char *name, uint64_t x)
+{
+	buf_printf(b, " %s=%llu", name, (unsigned long long)x);
+}
+
+static void tell_i64(struct buf *b, const char *name, int64_t x)
+{
+	if (x != ROI_UNKNOWN)
+		buf_printf(b, " %s=%lld", name, (long long)x);
+}
+
+static void tell_num(struct buf *b, const char *name, double x)
+{
+	if (known(x))
+		buf_printf(b, " %s=%.15g", name, x);
+}
+
+static void tell_ter(struct buf *b, const char *name, signed char x)
+{
+	if (x != UNKNOWN)
+		buf_printf(b, " %s=%s", name, x ? "yes" : "no");
+}
+
+static void tell_bin(struct buf *b, const char *name, struct str s)
+{
+	if (!s.p)
+		return;
+	buf_printf(b, " %s=", name);
+	for (size_t i = 0; i < s.n; i++)
+		buf_printf(b, "%02x", (unsigned)(unsigned char)s.p[i]);
+}
+#define tell_txt tell_bin
+#define tell_txts tell_bin
+#define tell_pairs tell_bin
+
+#define TELL(type, name, unit, meaning) tell_##type(b, #name, f->name);
+#define TELL_FRAME(number, kind, KIND)                                                             \
+	static void tell_##kind(struct buf *b, const struct frame_##kind *f)                       \
+	{                                                                                          \
+		buf_puts(b, #kind);                                                                \
+		FRAME_##KIND##_FIELDS(TELL) buf_puts(b, "\n");                                     \
+	}
+BATCH_FRAMES(TELL_FRAME)
+
+static void tell_sender(struct buf *b, const struct batch_sender *f)
+{
+	BATCH_SENDER_FIELDS(TELL)
+	buf_puts(b, "\n");
+}
+
+/* What is known in the batch, as text. */
+static void tell(struct buf *b, const struct buf *batch)
+{
+	struct batch_in in = { .left = 0 };
+	struct frame f;
+	assert_int_equal(batch_open(&in, batch->data, batch->len, NULL), 0);
+	tell_sender(b, &in.head.sender);
+	while (batch_next(&in, &f, NULL) == 1) {
+		switch (f.type) {
+#define TELL_CASE(number, kind, KIND)                                                              \
+	case FRAME_##KIND:                                                                         \
+		tell_##kind(b, &f.as.kind);                                                        \
+		break;
+			BATCH_FRAMES(TELL_CASE)
+		case FRAME_TYPES:
+			break;
+		}
+	}
+	assert_false(b->failed);
+	batch_in_done(&in);
+}
+
+/* The file was written on the day of the version's release, and stays. Its text has only what is
+ * known, so a field that is appended to a list changes nothing in it. */
+static void version_1_is_read_as_ever(void **state)
+{
+	(void)state;
+	static const char path[] = "tests/golden/batch/version-1",
+			  text_path[] = "tests/golden/batch/version-1.txt";
+	const char *golden = getenv("GOLDEN");
+	struct buf then = { 0 }, text = { 0 }, expected = { 0 };
+	if (golden && !strcmp(golden, "write") && access(path, F_OK)) {
+		struct buf now = an_example();
+		assert_int_equal(file_write(path, now.data, now.len, NULL), 0);
+		buf_done(&now);
+	}
+	assert_int_equal(file_read(&then, path, NULL), 0);
+	tell(&text, &then);
+	if (golden && !strcmp(golden, "write"))
+		assert_int_equal(file_write(text_path, text.data, text.len, NULL), 0);
+	assert_int_equal(file_read(&expected, text_path, NULL), 0);
+	assert_string_equal(text.data, expected.data);
+	buf_done(&then);
+	buf_done(&text);
+	buf_done(&expected);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(version_1_is_read_as_ever),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
