@@ -332,6 +332,7 @@ void mark_slow(enum mark what, const char *name)
 	g = guest_find();
 	if (g) {
 		(void)pthread_mutex_lock(&g->lock);
+		clock_order();
 		if (g->state == GUEST_FRESH)
 			guest_start(g);
 		other = g->other;
