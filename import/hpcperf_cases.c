@@ -1,10 +1,9 @@
 /* Case tables: which inputs there are, and what is declared about applications and inputs. */
-#define _GNU_SOURCE
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "import/hpcperf_impl.h"
+#include "suite/table.h"
 
 /* The level stands in the file's name only ("level2_cases.tsv"). */
 static int level_in_name(const char *name)
@@ -74,45 +73,22 @@ static int take_case(struct ctx *c, const struct table *t, size_t i, int level, 
 	return rc ? err_wrap(c->err, rc, "%s:%u", t->file->path, t->lines[i]) : 0;
 }
 
-/* text with the n bytes at "at" replaced. NULL: out of memory. */
-static const char *put_in(struct arena *a, const char *text, const char *at, size_t n,
-			  const char *value, size_t value_n)
-{
-	return arena_printf(a, "%.*s%.*s%s", (int)(at - text), text, (int)value_n, value, at + n);
-}
-
 /* "n{}" with "N=128|192" in its environment stands for n128 and n192. */
 static int sweep(struct ctx *c, const struct table *t, size_t i, int level, const char *app,
 		 const char *name)
 {
-	struct arena *arena = &c->out->arena;
-	const char *env = table_cell(t, i, "env"), *bar = env ? strchr(env, '|') : NULL;
-	const char *hole = strstr(name, "{}");
-	if (!bar && !hole)
-		return take_case(c, t, i, level, app, name, env);
-	if (!bar || !hole)
-		return table_fault(t, i, table_column(t, "case"), c->err,
-				   bar ? "env lists values to sweep over, but the case has no {}"
-				       : "the case has a {}, but env lists no values to sweep over");
-	const char *from = bar;
-	while (from > env && from[-1] != '=' && from[-1] != ';')
-		from--;
-	const char *end = from + strcspn(from, ";");
-	if (strchr(end, '|') || strstr(hole + 2, "{}") || from == env || from[-1] != '=')
-		return table_fault(t, i, table_column(t, "case"), c->err,
-				   "a case may sweep over one variable only, NAME=a|b|c");
-	for (const char *value = from; value < end;) {
-		size_t n = strcspn(value, "|;");
-		const char *one = put_in(arena, name, hole, 2, value, n);
-		const char *its = put_in(arena, env, from, (size_t)(end - from), value, n);
-		if (!one || !its)
-			return import_nomem(c);
-		int rc = take_case(c, t, i, level, app, one, its);
-		if (rc)
-			return rc;
-		value += n + 1;
-	}
-	return 0;
+	const char *env = table_cell(t, i, "env");
+	struct swept_case *cases;
+	size_t n;
+	struct err why = { "" };
+	int rc = sweep_expand(&c->out->arena, name, env ? env : "", &cases, &n, &why);
+	if (rc == -ENOMEM)
+		return import_nomem(c);
+	if (rc)
+		return table_fault(t, i, table_column(t, env ? "env" : "case"), c->err, "%s", why.text);
+	for (size_t k = 0; !rc && k < n; k++)
+		rc = take_case(c, t, i, level, app, cases[k].name, env ? cases[k].env : NULL);
+	return rc;
 }
 
 int read_cases(struct ctx *c, const struct table *t)
