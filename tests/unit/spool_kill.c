@@ -4,12 +4,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +16,7 @@
 
 #include "lib/file.h"
 #include "tests/unit/spool_model.h"
+#include "tests/unit/small_disk.h"
 
 #define ROUNDS 100
 #define MOST_SEQ 4000000
@@ -181,31 +180,6 @@ static void a_writer_killed_at_any_moment_loses_nothing_it_was_promised(void **s
 /* ---- a file system of 200 KB
  * ---------------------------------------------------------------------- */
 
-static bool write_map(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-	if (fd >= 0)
-		(void)close(fd);
-	return ok;
-}
-
-static bool mount_small(void)
-{
-	char uid_map[32], gid_map[32];
-	bool root = getuid() == 0;
-	(void)snprintf(uid_map, sizeof uid_map, "0 %u 1", (unsigned)getuid());
-	(void)snprintf(gid_map, sizeof gid_map, "0 %u 1", (unsigned)getgid());
-	if (unshare(CLONE_NEWNS | (root ? 0 : CLONE_NEWUSER)))
-		return false;
-	if (!root &&
-	    !(write_map("/proc/self/setgroups", "deny") &&
-	      write_map("/proc/self/uid_map", uid_map) && write_map("/proc/self/gid_map", gid_map)))
-		return false;
-	return !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
-	       !mount("none", folder, "tmpfs", 0, "size=200k");
-}
-
 static void fill_it(void)
 {
 	struct model m = { .acked = 0 };
@@ -230,7 +204,7 @@ static void a_disk_that_is_full_loses_nothing_either(void **state)
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
-		if (!mount_small())
+		if (!small_disk_mount(folder, "size=200k"))
 			_exit(77);
 		fill_it();
 		_exit(0);

@@ -5,11 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <sys/mount.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +18,7 @@
 #include "lib/file.h"
 #include "store/store.h"
 #include "tests/unit/random_record.h"
+#include "tests/unit/small_disk.h"
 
 static char folder[64], path[96];
 
@@ -187,32 +186,6 @@ static void a_writer_killed_at_any_moment_loses_nothing_it_was_told(void **state
 
 /* ---- a full disk --------------------------------------------------------------------------- */
 
-static bool write_map(const char *file, const char *text)
-{
-	int fd = open(file, O_WRONLY | O_CLOEXEC);
-	bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-	if (fd >= 0)
-		(void)close(fd);
-	return good;
-}
-
-/* A small disk of our own at folder, in a mount name space of our own; as root or not. */
-static bool mount_small_disk(void)
-{
-	char uid_map[64], gid_map[64];
-	bool root = getuid() == 0;
-	(void)snprintf(uid_map, sizeof uid_map, "0 %u 1", (unsigned)getuid());
-	(void)snprintf(gid_map, sizeof gid_map, "0 %u 1", (unsigned)getgid());
-	if (unshare(CLONE_NEWNS | (root ? 0 : CLONE_NEWUSER)))
-		return false;
-	if (!root &&
-	    !(write_map("/proc/self/setgroups", "deny") &&
-	      write_map("/proc/self/uid_map", uid_map) && write_map("/proc/self/gid_map", gid_map)))
-		return false;
-	return !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
-	       !mount("none", folder, "tmpfs", 0, "size=2m");
-}
-
 /* Add runs until one fails; *ret_n is how many did not. */
 static int add_runs(struct store *s, unsigned first, unsigned n, unsigned *ret_n, struct err *err)
 {
@@ -243,7 +216,7 @@ static int fill_disk(void)
 	struct store *s;
 	struct err err = { 0 };
 	unsigned there, more;
-	if (!mount_small_disk())
+	if (!small_disk_mount(folder, "size=2m"))
 		return 77;
 	(void)snprintf(filler, sizeof filler, "%s/filler", folder);
 	if (!put_filler(filler) || store_open(&s, path, STORE_WRITE, &err))
