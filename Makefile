@@ -56,7 +56,7 @@ LIBS := $(PKG_LIBS) -lm -lpthread -ldl
 
 # ---- parts: one list of sources each, made of the folders ----------------------------------------
 
-PARTS := lib schema core store suite timer run report import
+PARTS := lib schema core store suite timer node run report import
 PART_OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard $(addsuffix /*.c,$(PARTS))))
 CLI_OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard cli/*.c))
 ALL :=

@@ -9,7 +9,7 @@
 #include "cli/config.h"
 #include "lib/opt.h"
 #include "lib/num.h"
-#include "run/platform.h"
+#include "node/platform.h"
 #include "schema/codec.h"
 #include "schema/walk.h"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "daemon/log.h"
-#include "daemon/notify.h"
+#include "lib/log.h"
+#include "lib/notify.h"
 #include "daemon/probe.h"
 #include "daemon/server.h"
 #include "lib/opt.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "daemon/log.h"
+#include "lib/log.h"
 
 struct request *request_new(struct service *s, const char *raw, uint64_t now_ns)
 {

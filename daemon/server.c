@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "daemon/follow.h"
-#include "daemon/log.h"
+#include "lib/log.h"
 #include "daemon/request.h"
 
 #define CONNECTION_BYTES 4096

@@ -4,7 +4,7 @@
 #define RUN_CGROUP_H
 
 #include "lib/err.h"
-#include "run/procs.h"
+#include "node/procs.h"
 
 #define CGROUP_PATH_BYTES 1024
 

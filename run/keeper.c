@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "run/procs.h"
+#include "node/procs.h"
 
 #define SECOND INT64_C(1000000000)
 #define LINGER_NS (SECOND / 10) /* for helpers that end by themselves after the command */

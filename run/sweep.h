@@ -7,7 +7,7 @@
 
 #include "run/command.h"
 #include "run/execute.h"
-#include "run/platform.h"
+#include "node/platform.h"
 #include "schema/runid.h"
 #include "suite/suite.h"
 

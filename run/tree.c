@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "run/keeper.h"
-#include "run/procs.h"
+#include "node/procs.h"
 
 struct tree {
 	struct keeper_page *page;

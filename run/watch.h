@@ -8,7 +8,7 @@
 
 #include "lib/arena.h"
 #include "schema/record.h"
-#include "run/procs.h"
+#include "node/procs.h"
 #include "run/tree.h"
 
 /* A process that was seen. */

@@ -72,7 +72,8 @@
 	F(txt, user, "", "who runs it")                                                            \
 	F(txt, job, "", "slurm:1234, pbs:12.host, flux:f2x")                                       \
 	F(bin, record, "",                                                                         \
-	  "record_put: identity, measurement, inputs and all that assemble() wants set")
+	  "record_put: identity, measurement, inputs and all that assemble() wants set")          \
+	F(num, steps, "1", "of one execution, from earlier runs: how far one is")
 
 #define FRAME_EXECUTION_START_FIELDS(F)                                                            \
 	F(txt, run, "", "run id")                                                                  \
@@ -128,7 +129,10 @@
 	F(txt, container, "", "id")                                                                \
 	F(num, agent_cpu_s, "s", "CPU time of the agent for this process")                         \
 	F(num, wakeups, "1", "of the agent for this process")                                      \
-	F(num, bytes, "B", "read for this process")
+	F(num, bytes, "B", "read for this process")                                                \
+	F(txt, group, "",                                                                          \
+	  "processes of one launch have the same: job step, or id of the launcher; null: alone")   \
+	F(num, world, "1", "processes of that launch, as its launcher said")
 
 /* Closes a run: what is not there by now was not seen by its runner. */
 #define FRAME_RUN_END_FIELDS(F)                                                                    \
@@ -185,6 +189,14 @@
 	F(i64, start_real_ns, "ns", "of the agent")                                                \
 	F(pairs, more, "", "other numbers about itself")
 
+/* The machine that the sender is on; once after each start, and when something is another. */
+#define FRAME_NODE_FIELDS(F)                                                                       \
+	F(i64, real_ns, "ns", "when")                                                              \
+	F(txt, host, "", "node")                                                                   \
+	F(txt, boot, "", "boot id")                                                                \
+	F(txt, platform, "", "vendor-product.runtime")                                             \
+	F(bin, info, "", "struct platform_info: block_put (schema/codec.h)")
+
 /* The number of a kind is for ever. */
 #define BATCH_FRAMES(X)                                                                            \
 	X(1, run_announce, RUN_ANNOUNCE)                                                           \
@@ -195,7 +207,8 @@
 	X(6, context, CONTEXT)                                                                     \
 	X(7, loss, LOSS)                                                                           \
 	X(8, gap, GAP)                                                                             \
-	X(9, agent, AGENT)
+	X(9, agent, AGENT)                                                                         \
+	X(10, node, NODE)
 
 #define BATCH_CTYPE_u64 uint64_t
 #define BATCH_CTYPE_i64 int64_t

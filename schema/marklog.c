@@ -103,6 +103,9 @@ static void read_identity(struct source *s)
 	log->parent = text(s, MARKLOG_PARENT);
 	log->cpus = text(s, MARKLOG_CPUS);
 	log->mems = text(s, MARKLOG_MEMS);
+	log->job = text(s, MARKLOG_JOB);
+	log->group = text(s, MARKLOG_GROUP);
+	log->world = text(s, MARKLOG_WORLD);
 	log->pid = arena_printf(s->arena, "%" PRIu32, AT32(s->bytes, struct marklog_header, pid));
 	log->argv_cut = AT32(s->bytes, struct marklog_header, argv_cut) != 0;
 	read_argv(s);

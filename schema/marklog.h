@@ -41,6 +41,9 @@ enum marklog_text {
 	MARKLOG_PARENT, /* that of the process it was forked from, or was before exec */
 	MARKLOG_CPUS,   /* list of the CPUs it may run on, at its first mark */
 	MARKLOG_MEMS,   /* and of the memory nodes it may use */
+	MARKLOG_JOB,    /* slurm:1234, pbs:12.host, flux:f2x */
+	MARKLOG_GROUP,  /* the same for all processes of one launch */
+	MARKLOG_WORLD,  /* how many processes that launch has, as its launcher says */
 	MARKLOG_TEXTS = 16,
 };
 

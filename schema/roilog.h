@@ -87,6 +87,7 @@ struct roi_log {
 	uint64_t syncs, syncs_missing, syncs_failed;
 	/* CPUs and memory nodes that the process might use at its first mark, as lists ("0-3,8"). */
 	const char *cpus, *mems; /* NULL: the log does not tell */
+	const char *job, *group, *world; /* of its batch job and launch; NULL: none, or not told */
 };
 
 /* Logs of one or more processes. All-zero is a valid empty list. */

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "lib/num.h"
-#include "run/platform.h"
+#include "node/platform.h"
 
 static struct arena arena;
 static struct platform p;

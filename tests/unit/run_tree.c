@@ -19,7 +19,7 @@
 
 #include "lib/file.h"
 #include "run/cgroup.h"
-#include "run/procs.h"
+#include "node/procs.h"
 #include "run/tree.h"
 
 static char folder[] = "/tmp/roimeter-tree-XXXXXX";

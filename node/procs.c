@@ -1,7 +1,7 @@
 /* Descendants by one pass over /proc/PID/stat: it needs no kernel option (task/children does) and
  * costs the same however many threads there are. */
 #define _GNU_SOURCE
-#include "run/procs.h"
+#include "node/procs.h"
 
 #include <dirent.h>
 #include <errno.h>

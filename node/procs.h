@@ -1,6 +1,6 @@
 /* Which processes are below another one, as /proc has it. */
-#ifndef RUN_PROCS_H
-#define RUN_PROCS_H
+#ifndef NODE_PROCS_H
+#define NODE_PROCS_H
 
 #include <stddef.h>
 #include <sys/types.h>

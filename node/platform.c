@@ -1,7 +1,7 @@
 /* The machine: names from the kernel, topology from hwloc, NVIDIA from NVML or its driver's files,
  * AMD from the kernel's compute topology. */
 #define _GNU_SOURCE
-#include "run/platform.h"
+#include "node/platform.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -17,7 +17,7 @@
 #include "lib/buf.h"
 #include "lib/file.h"
 #include "lib/num.h"
-#include "run/nvml.h"
+#include "node/nvml.h"
 
 #define TEXT_MAX ((size_t)4 << 20)
 #define ID_MAX 96

@@ -1,7 +1,7 @@
 /* What systemd is told: sd_notify's protocol, one datagram each, without its library. Nothing
  * happens where nobody asked. */
-#ifndef DAEMON_NOTIFY_H
-#define DAEMON_NOTIFY_H
+#ifndef LIB_NOTIFY_H
+#define LIB_NOTIFY_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* What this machine is called, and why: <vendor>-<product>.<runtime><version>. */
-#ifndef RUN_PLATFORM_H
-#define RUN_PLATFORM_H
+#ifndef NODE_PLATFORM_H
+#define NODE_PLATFORM_H
 
 #include "lib/arena.h"
 #include "lib/err.h"

@@ -1,5 +1,5 @@
 /* One write a line, so that lines of several threads never mix. */
-#include "daemon/log.h"
+#include "lib/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The few calls of NVML that are needed, with the layouts that its interface has kept since
  * version 2: all return an int, 0 for success. */
 #define _GNU_SOURCE
-#include "run/nvml.h"
+#include "node/nvml.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* The socket is named by NOTIFY_SOCKET; a leading @ is an abstract one. */
 #define _GNU_SOURCE
-#include "daemon/notify.h"
+#include "lib/notify.h"
 
 #include <stddef.h>
 #include <stdlib.h>

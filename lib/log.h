@@ -1,6 +1,6 @@
 /* One line on standard error for one event; journald reads the level in front. */
-#ifndef DAEMON_LOG_H
-#define DAEMON_LOG_H
+#ifndef LIB_LOG_H
+#define LIB_LOG_H
 
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,6 +1,6 @@
 /* NVIDIA devices by NVML, loaded when asked for: no NVIDIA software is needed to build. */
-#ifndef RUN_NVML_H
-#define RUN_NVML_H
+#ifndef NODE_NVML_H
+#define NODE_NVML_H
 
 struct nvml_info {
 	unsigned count;
