@@ -84,11 +84,13 @@ ALL += $(B)/roimeter
 -include examples/part.mk
 -include store/part.mk
 -include daemon/part.mk
+-include agent/part.mk
 
 # ---- tests -----------------------------------------------------------------------------------------
 
 # A unit test is a program of its own; "/* wrap: malloc calloc */" in it asks the linker for --wrap.
-UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*.c))
+# What a missing library left out is in LEFT_OUT.
+UNIT := $(patsubst %,$(B)/tests/unit/%,$(filter-out $(LEFT_OUT),$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c))))
 wraps = $(addprefix -Wl$(comma)--wrap=,$(shell sed -n 's|^/\* wrap: \(.*\) \*/$$|\1|p' $(1)))
 
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/parts.a
@@ -96,7 +98,7 @@ $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/parts.a
 .SECONDARY: $(UNIT:%=%.o)
 
 # A fuzz entry replays its corpus in make check; make fuzz builds it with libFuzzer.
-FUZZ := $(patsubst tests/fuzz/%.c,%,$(filter-out tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c)))
+FUZZ := $(filter-out replay $(LEFT_OUT),$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
 FUZZ_REPLAY := $(FUZZ:%=$(B)/tests/fuzz/%)
 
 $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/tests/fuzz/replay.o $(B)/parts.a
@@ -141,6 +143,7 @@ install: all
 	install -m 644 docs/* $(DESTDIR)$(PREFIX)/share/doc/roimeter/docs/
 	$(INSTALL_MORE)
 	$(INSTALL_DAEMON)
+	$(INSTALL_AGENT)
 
 # What install puts there, and no folder that others may use.
 uninstall:
@@ -149,7 +152,10 @@ uninstall:
 		$(DESTDIR)$(PREFIX)/lib/libroimeter.so $(DESTDIR)$(PREFIX)/lib/libroimeter.so.1 \
 		$(DESTDIR)$(PREFIX)/lib/libroimeter.a $(DESTDIR)$(PREFIX)/lib/libroimeter_f.a \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig/roimeter.pc \
+		$(DESTDIR)$(PREFIX)/bin/roimeter-agent \
 		$(DESTDIR)$(PREFIX)/lib/systemd/system/roimeterd.service \
+		$(DESTDIR)$(PREFIX)/lib/systemd/system/roimeter-agent.service \
+		$(DESTDIR)$(PREFIX)/lib/systemd/system/roimeter-agent.socket \
 		$(DESTDIR)$(PREFIX)/lib/python3/dist-packages/roimeter.abi3.so
 	rm -rf $(DESTDIR)$(PREFIX)/share/roimeter $(DESTDIR)$(PREFIX)/share/doc/roimeter
 

@@ -1,0 +1,36 @@
+# roimeter-agent. Everything but main.o is in agent.a, for the tests. Only this part needs libuv and
+# libcurl; where they are missing it is left out, with its tests.
+AGENT_PACKAGES := libuv libcurl
+AGENT_MISSING := $(foreach p,$(AGENT_PACKAGES),$(if $(shell $(PKG_CONFIG) --exists $(p) && echo y),,$(p)))
+
+ifneq ($(strip $(AGENT_MISSING)),)
+$(info roimeter-agent is left out: missing libraries: $(AGENT_MISSING). On Debian: see tools/packages)
+LEFT_OUT += agent_%
+else
+AGENT_LIBS := $(shell $(PKG_CONFIG) --libs $(AGENT_PACKAGES))
+AGENT_OBJS := $(patsubst %.c,$(B)/%.o,$(filter-out agent/main.c,$(wildcard agent/*.c)))
+
+$(B)/agent/%.o: override CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(AGENT_PACKAGES))
+
+all: $(B)/agent.a
+$(B)/agent.a: $(AGENT_OBJS)
+	@rm -f $@
+	ar rcs $@ $^
+
+ifneq ($(wildcard agent/main.c),)
+$(B)/roimeter-agent: $(B)/agent/main.o $(B)/agent.a $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(AGENT_LIBS)
+ALL += $(B)/roimeter-agent
+
+# The units name the program where it is installed.
+define INSTALL_AGENT
+install -m 755 $(B)/roimeter-agent $(DESTDIR)$(PREFIX)/bin/
+endef
+endif
+
+$(B)/tests/unit/agent_%: $(B)/tests/unit/agent_%.o $(B)/agent.a $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $< $(call wraps,tests/unit/agent_$*.c) $(B)/agent.a $(B)/parts.a $(LIBS) \
+		$(AGENT_LIBS) -lcmocka
+$(B)/tests/fuzz/agent_%: $(B)/tests/fuzz/agent_%.o $(B)/tests/fuzz/replay.o $(B)/agent.a $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(AGENT_LIBS)
+endif
