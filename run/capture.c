@@ -354,6 +354,12 @@ static int place_ranks(struct worked *w, struct capture *c)
 				w->rank_cpus[i] = p->cpus;
 			w->rank_threads[i] = p->threads;
 		}
+		/* Processes of one file are one process that went on as another program: it has
+		 * one place, as core/finish.h has it, too. */
+		if (i && strcmp(w->logs.items[i]->file, w->logs.items[i - 1]->file) == 0) {
+			w->rank_cpus[i] = w->rank_cpus[i - 1];
+			w->rank_threads[i] = w->rank_threads[i - 1];
+		}
 	}
 	if (early && early == seen) /* nobody looked while the region was open */
 		c->state.oversubscribed = UNKNOWN;

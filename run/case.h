@@ -34,6 +34,10 @@ struct fill {
 	bool interrupted;
 };
 
+/* The record as assemble() wants it: what is known of it by now, before the first execution too. rec
+ * is initialised by this call, also when it fails. */
+int fill_known(struct record *rec, struct case_run *c, const struct fill *f, struct err *err);
+
 /* Makes the record of a case; rec is initialised by this call, also when it fails. */
 int fill_record(struct record *rec, struct case_run *c, const struct fill *f, struct err *err);
 

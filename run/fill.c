@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/finish.h"
 #include "lib/num.h"
 #include "lib/version.h"
 #include "run/case.h"
@@ -280,22 +281,7 @@ static int put_caveats(struct record *rec, const struct case_run *c)
 	return rc;
 }
 
-/* The other cases of an interrupted run: what they have is good, but not what was asked for. */
-static int put_interrupted(struct record *rec, const struct case_run *c)
-{
-	struct record_body *b = &rec->body;
-	if (strcmp(b->status, "ok") != 0 &&
-	    !(b->status_text && strstr(b->status_text, "no clean execution")))
-		return 0;
-	b->status = "interrupted";
-	b->status_text = arena_printf(
-		&rec->arena, "the run was interrupted after %.0f of %.0f clean executions",
-		known(b->measurement.cleans_made) ? b->measurement.cleans_made : 0, c->cleans);
-	return record_caveat(rec, "interrupted",
-			     "The run was interrupted; what stands here was measured before.");
-}
-
-int fill_record(struct record *rec, struct case_run *c, const struct fill *f, struct err *err)
+int fill_known(struct record *rec, struct case_run *c, const struct fill *f, struct err *err)
 {
 	record_init(rec);
 	put_identity(&rec->body, c, f);
@@ -309,15 +295,21 @@ int fill_record(struct record *rec, struct case_run *c, const struct fill *f, st
 		rc = put_launcher(rec, c);
 	if (!rc)
 		rc = put_placement(rec, c);
-	struct observed *seen = arena_array(&rec->arena, c->n_made + 1, sizeof *seen);
-	if (rc || !seen)
-		return err_set(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < c->n_made; i++)
-		seen[i] = c->made[i]->worked.observed;
-	rc = assemble(rec, seen, c->n_made, err);
 	if (!rc)
 		rc = put_caveats(rec, c);
-	if (!rc && f->interrupted && (double)c->n_made < c->warmups + c->cleans)
-		rc = put_interrupted(rec, c);
-	return rc;
+	return rc ? err_set(err, rc, "out of memory") : 0;
+}
+
+int fill_record(struct record *rec, struct case_run *c, const struct fill *f, struct err *err)
+{
+	const struct run_close close = { .complete = !f->interrupted,
+					 .planned = c->warmups + c->cleans,
+					 .begun_real_ns = ROI_UNKNOWN };
+	int rc = fill_known(rec, c, f, err);
+	struct observed *seen = arena_array(&rec->arena, c->n_made + 1, sizeof *seen);
+	if (rc || !seen)
+		return rc ? rc : err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < c->n_made; i++)
+		seen[i] = c->made[i]->worked.observed;
+	return record_finish(rec, seen, c->n_made, &close, err);
 }
