@@ -28,7 +28,8 @@
  * has all batches up to SEQ. Others on the same connection are answered meanwhile. */
 #define LOCAL_DELIVERED "roimeter-delivered 1\n"
 
-/* What the agent holds and does: answered with the same line and a descriptor of JSON text. */
+/* What the agent holds and does: answered with the same line and a descriptor of JSON text, to be
+ * read from offset 0. Its keys are in docs/agent-status.md. */
 #define LOCAL_STATUS "roimeter-status 1\n"
 
 /* "roimeter-error 1\nerrno name\nsentence\n": the request before was refused, and nothing of it was
