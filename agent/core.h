@@ -25,7 +25,6 @@ struct core_config {
 	int64_t slowest_ns;  /* the pause between snapshots doubles up to this */
 	int64_t silence_ns;  /* after which a process that nobody can watch counts as ended */
 	int64_t orphan_ns;   /* how long processes may outlive their runner before its run ends */
-	int64_t sample_ns;   /* between two samples of the node while something runs; 0: none */
 	int64_t self_ns;     /* between two words of the agent about itself; 0: none */
 	size_t max_logs, max_runs;
 };
@@ -66,8 +65,7 @@ enum core_do {
 	CORE_FINAL,    /* send it for the last time; answer: core_sent */
 	CORE_FORGET,   /* let go of it: the core has */
 	CORE_RUN_END,  /* the runner is gone: end its run as not complete; answer: core_run_ended */
-	CORE_SAMPLE,   /* sample the node */
-	CORE_SELF,     /* tell about the agent */
+	CORE_SELF,     /* tell about the agent itself */
 };
 
 struct core_action {
@@ -101,8 +99,8 @@ void core_looked(struct core *c, struct core_log *log, const struct core_look *l
 /* How sending went. 0: it is written, and durable after the next core_synced. -EBADMSG: it can
  * never be sent, and its loss is written likewise. Everything else: try again later. */
 void core_sent(struct core *c, struct core_log *log, int rc, int64_t now_ns);
-/* All that was written so far is durable; or, not ok, nothing since the last time is. */
-void core_synced(struct core *c, bool ok, int64_t now_ns);
+/* All that was written so far is durable. */
+void core_synced(struct core *c, int64_t now_ns);
 
 /* ---- runs ----------------------------------------------------------------------------------- */
 
@@ -120,12 +118,16 @@ void core_run_over(struct core *c, const char *run, int64_t now_ns);
 void core_hangup(struct core *c, const void *connection, int64_t now_ns);
 /* Answer to CORE_RUN_END, as core_sent. */
 void core_run_ended(struct core *c, const char *run, int rc, int64_t now_ns);
-/* For the execution that is going on: it counts as something that runs, for samples. */
-void core_execution(struct core *c, const char *run, bool begins, int64_t now_ns);
+/* An execution of the run begins; exec NULL: it has ended. exec is copied. */
+void core_execution(struct core *c, const char *run, const char *exec);
 
 /* ---- state ---------------------------------------------------------------------------------- */
 
 bool core_quiet(const struct core *c);
+/* Is anything on this node that is measured? run and exec, lent until the next call: those of the
+ * only one, or NULL. */
+bool core_busy(const struct core *c, const char **ret_run, const char **ret_exec);
+
 struct core_counts {
 	size_t logs, live, waiting; /* waiting: ended, and not durable yet */
 	size_t runs, orphans;
