@@ -84,8 +84,9 @@ int agent_config_check(const struct agent_config *c, struct err *err)
 			       "[server] url: \"%s\" is neither http://HOST:PORT nor https://HOST",
 			       c->url);
 	if (!c->certificate != !c->key)
-		return err_set(err, -EINVAL, "[server] certificate and key belong together: %s is "
-					     "missing",
+		return err_set(err, -EINVAL,
+			       "[server] certificate and key belong together: %s is "
+			       "missing",
 			       c->key ? "certificate" : "key");
 	if (c->snapshot_max_s < c->snapshot_s)
 		return err_set(err, -EINVAL, "[agent] snapshot_max is below snapshot");

@@ -11,13 +11,13 @@
 struct agent_config {
 	struct arena arena;
 	/* [agent] */
-	const char *socket, *id;   /* id NULL: a random one, kept beside the spool */
-	const char *logs;          /* folder for logs without another place; NULL: beside the socket */
-	struct conf_words folders; /* to be watched for logs, beside that one */
-	double processes;          /* followed at once, at most */
-	double progress_s;         /* between looks at a clean execution; 0: none */
+	const char *socket, *id; /* id NULL: a random one, kept beside the spool */
+	const char *logs; /* folder for logs without another place; NULL: beside the socket */
+	struct conf_words folders;         /* to be watched for logs, beside that one */
+	double processes;                  /* followed at once, at most */
+	double progress_s;                 /* between looks at a clean execution; 0: none */
 	double snapshot_s, snapshot_max_s; /* between looks at a log: the first, the longest */
-	double forget_s;           /* a log in a folder without a process is deleted after this */
+	double forget_s; /* a log in a folder without a process is deleted after this */
 	/* [server] */
 	const char *url; /* NULL: nothing is sent, all is kept */
 	const char *token_file, *ca, *certificate, *key;

@@ -1,5 +1,5 @@
-/* What the agent has to say, on its way: frames are collected into batches, one open for each class,
- * and batches go to the spool, from which agent/post.h sends them.
+/* What the agent has to say, on its way: frames are collected into batches, one open for each
+ * class, and batches go to the spool, from which agent/post.h sends them.
  *
  * Nothing is kept before outbox_sync said so; a batch is ended when it is large, when it is old
  * (outbox_tick), and by every sync. What the spool can't take (full, the disk full) waits in memory
@@ -21,12 +21,14 @@
 #define OUTBOX_AGENT_ID 64           /* room for the id of an agent */
 
 struct outbox_options {
-	const char *folder; /* of the spool; beside it: FOLDER.agent (the id), FOLDER.lost (counts) */
+	const char
+		*folder; /* of the spool; the agent's id and the counts of losses are in it, too */
 	uint64_t max_bytes;
-	const char *agent; /* id; NULL: the one kept, made at random the first time */
+	const char *agent;              /* id; NULL: the one kept, made at random the first time */
 	const char *host, *boot, *tool; /* lent; NULL: unknown */
-	size_t batch_bytes; /* of frames, unpacked; 0: OUTBOX_BATCH_BYTES */
-	uint64_t age_ns;    /* of a frame that is not yet durable, at most */
+	size_t batch_bytes;             /* of frames, unpacked; 0: OUTBOX_BATCH_BYTES */
+	uint64_t age_ns;                /* of a frame that is not yet durable, at most; 0: 1 s */
+	uint64_t (*clock_ns)(void);     /* NULL: CLOCK_MONOTONIC */
 };
 
 struct outbox;
@@ -35,8 +37,8 @@ int outbox_open(struct outbox **ret, const struct outbox_options *o, struct err 
 void outbox_close(struct outbox *o); /* syncs nothing; NULL is fine */
 
 /* Copied. Context frames go to SPOOL_CONTEXT, all others to SPOOL_MARK. -ENOSPC: there is no room
- * for it on disk or in memory: it is lost, and counted; -E2BIG: larger than a batch can be, likewise;
- * -ENOMEM likewise. */
+ * for it on disk or in memory: it is lost, and counted; -E2BIG: larger than a batch can be,
+ * likewise; -ENOMEM likewise. */
 int outbox_put(struct outbox *o, const struct frame *f, struct err *err);
 
 /* 0: all that was put is durable on this node, and ret_seq (may be NULL) is the number of the last
@@ -53,14 +55,14 @@ struct outbox_loss {
 	const char *why;  /* spool_full, disk_full, unreadable, no_memory, refused */
 	uint64_t count, bytes;
 	int64_t from_real_ns, to_real_ns; /* ROI_UNKNOWN */
-	struct str run, exec;		  /* where they are known */
-	const char *text;		  /* a sentence, or NULL */
+	struct str run, exec;             /* where they are known */
+	const char *text;                 /* a sentence, or NULL */
 };
 void outbox_lose(struct outbox *o, const struct outbox_loss *loss);
 
-/* What is due at this time (CLOCK_MONOTONIC or its like: only differences count): old batches, what
- * waits, losses. When to call again; UINT64_MAX: nothing is due until something is put. */
-uint64_t outbox_tick(struct outbox *o, uint64_t now_ns);
+/* Does what is due: old batches, what waits for room, losses to be told. When to call again, on its
+ * clock; UINT64_MAX: nothing is due until something is put. post does this for the whole agent. */
+uint64_t outbox_tick(struct outbox *o);
 
 /* Called from within put (something is due again) and sync (more is durable): the two moments after
  * which a timer may have to be set anew. It must not call the outbox. */
@@ -68,8 +70,8 @@ void outbox_on_change(struct outbox *o, void (*changed)(void *arg), void *arg);
 
 struct outbox_stats {
 	struct spool_stats spool;
-	uint64_t waiting_bytes; /* of batches that wait for room */
-	uint64_t lost;          /* frames, since the spool began */
+	uint64_t waiting_bytes;   /* of batches that wait for room */
+	uint64_t lost;            /* frames, since the spool began */
 	uint64_t batches, frames; /* put since the start */
 	bool full;                /* the last attempt to keep something was refused */
 };

@@ -72,7 +72,7 @@
 	F(txt, user, "", "who runs it")                                                            \
 	F(txt, job, "", "slurm:1234, pbs:12.host, flux:f2x")                                       \
 	F(bin, record, "",                                                                         \
-	  "record_put: identity, measurement, inputs and all that assemble() wants set")          \
+	  "record_put: identity, measurement, inputs and all that assemble() wants set")           \
 	F(num, steps, "1", "of one execution, from earlier runs: how far one is")
 
 #define FRAME_EXECUTION_START_FIELDS(F)                                                            \
@@ -156,10 +156,10 @@
 
 /* Something was lost that never had a sequence number: it is nowhere. */
 #define FRAME_LOSS_FIELDS(F)                                                                       \
-	F(txt, what, "", "marks, context, process, run")                                           \
+	F(txt, what, "", "marks, context, process, run, agent")                                    \
 	F(u64, count, "1", "how many, all together since the agent's spool began")                 \
 	F(u64, bytes, "B", "likewise")                                                             \
-	F(txt, why, "", "spool_full, disk_full, unreadable, no_memory, refused")                   \
+	F(txt, why, "", "spool_full, disk_full, disk_fault, unreadable, no_memory, refused")       \
 	F(i64, from_real_ns, "ns", "the first of them")                                            \
 	F(i64, to_real_ns, "ns", "the last of them")                                               \
 	F(txt, run, "", "where it is known")                                                       \
@@ -172,7 +172,7 @@
 	F(u64, first_seq, "1", "the first that is missing")                                        \
 	F(u64, last_seq, "1", "the last")                                                          \
 	F(txt, what, "", "context, marks, or null where it is not known")                          \
-	F(txt, why, "", "spool_full or damaged")                                                   \
+	F(txt, why, "", "spool_full, damaged, refused")                                            \
 	F(i64, from_real_ns, "ns", "of the last batch before")                                     \
 	F(i64, to_real_ns, "ns", "of the first batch after")
 
