@@ -53,9 +53,9 @@ static int keep_declared(void *arg, const char *suite, const struct declared_cas
 	d->items = arena_grow(&d->arena, d->items, &d->cap, d->n + 1, sizeof *d->items);
 	if (!d->items)
 		return -ENOMEM;
-	d->items[d->n++] = (struct declared_case){ arena_strdup(&d->arena, c->app),
-						   arena_strdup(&d->arena, c->case_),
-						   arena_strdup(&d->arena, c->title) };
+	d->items[d->n++] = (struct declared_case){ .app = arena_strdup(&d->arena, c->app),
+						   .case_ = arena_strdup(&d->arena, c->case_),
+						   .title = arena_strdup(&d->arena, c->title) };
 	return 0;
 }
 
@@ -63,14 +63,14 @@ static int keep_declared(void *arg, const char *suite, const struct declared_cas
 static int declare_suite(struct store *s, const struct import_case *cases, size_t n, struct err *err)
 {
 	struct declared d = { 0 };
-	int rc = store_each_declared(s, cases[0].suite, keep_declared, &d, err);
+	int rc = store_each_declared(s, cases[0].suite, NULL, keep_declared, &d, err);
 	size_t before = d.n;
 	for (size_t i = 0; i < n && !rc; i++) {
 		bool there = false;
 		for (size_t k = 0; k < before && !there; k++)
 			there = strcmp(d.items[k].app, cases[i].app) == 0 &&
 				strcmp(d.items[k].case_, cases[i].case_) == 0;
-		struct declared_case c = { cases[i].app, cases[i].case_, NULL };
+		struct declared_case c = { .app = cases[i].app, .case_ = cases[i].case_ };
 		if (!there)
 			rc = keep_declared(&d, NULL, &c);
 	}

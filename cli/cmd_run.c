@@ -284,8 +284,9 @@ static int declare_cases(struct session *s, struct err *err)
 	if (!list)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < s->suite.n_cases; i++)
-		list[i] = (struct declared_case){ s->suite.cases[i].app, s->suite.cases[i].name,
-						  s->suite.cases[i].title };
+		list[i] = (struct declared_case){ .app = s->suite.cases[i].app,
+						  .case_ = s->suite.cases[i].name,
+						  .title = s->suite.cases[i].title };
 	return store_declare(s->store, s->suite.name, list, s->suite.n_cases, err);
 }
 

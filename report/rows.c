@@ -227,7 +227,7 @@ int report_rows_read(struct report_rows *ret, struct store *s, const struct repo
 {
 	*ret = (struct report_rows){ 0 };
 	struct reading in = { .r = ret, .o = o };
-	int rc = store_each_declared(s, NULL, keep_declared, &in, err);
+	int rc = store_each_declared(s, NULL, NULL, keep_declared, &in, err);
 	if (!rc)
 		rc = store_each_cell(s, NULL, NULL, keep_cell, &in, err);
 	if (!rc && (add_undeclared(&in) || gather_apps(ret) || collect_platforms(ret)))

@@ -202,6 +202,19 @@ void store_rollback(struct store *s)
 	rollback(s);
 }
 
+int store_snapshot(struct store *s, struct err *err)
+{
+	if (s->in_transaction || !sqlite3_get_autocommit(s->db))
+		return err_set(err, -EALREADY, "store %s: a batch has begun already", s->path);
+	return run_text(s, STMT_SNAPSHOT, "BEGIN", "begin to read", err);
+}
+
+void store_snapshot_end(struct store *s)
+{
+	if (!s->in_transaction && !sqlite3_get_autocommit(s->db))
+		(void)run_text(s, STMT_SNAPSHOT_END, "ROLLBACK", "end reading", NULL);
+}
+
 /* ---- opening ------------------------------------------------------------------------------- */
 
 static int open_file(struct store *s, struct err *err)

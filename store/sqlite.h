@@ -28,7 +28,14 @@ enum statement {
 	STMT_UNDECLARE = STMT_REMAKE_CELL + 3,
 	STMT_DECLARE,
 	STMT_GET_RUN,
+	STMT_DATA_VERSION,
 	STMT_VERSION,
+	STMT_CHANGED,
+	STMT_RUN_HASH,
+	STMT_SNAPSHOT,
+	STMT_SNAPSHOT_END,
+	STMT_DECLARED, /* three: all, by suite, by both */
+	STMT_DECLARED_LAST = STMT_DECLARED + 2,
 	STMT_EACH_CELL, /* four: by suite, by app, by both, all */
 	STMT_N = STMT_EACH_CELL + 4,
 };
@@ -45,7 +52,11 @@ struct store {
 	bool writable;
 	bool in_transaction; /* of the caller */
 	int broken;          /* what went wrong in it: it can't be committed any more */
-	int failed;          /* what sql_error answered last: for those who got no statement */
+	bool version_known;
+	uint64_t version;      /* as it was when nobody had written since: */
+	uint64_t data_version; /* by others */
+	int changes;           /* by ourselves */
+	int failed;            /* what sql_error answered last: for those who got no statement */
 	sqlite3_stmt *statements[STMT_N];
 	struct buf body, ops; /* kept for their memory, as are the packed ones */
 	struct pack *pack_body, *pack_ops;

@@ -76,19 +76,86 @@ int store_get_run(struct store *s, const char *run_id, struct record *rec, struc
 	return rc;
 }
 
-/* data_version tells of what others wrote, total_changes of one's own. */
-int store_version(struct store *s, uint64_t *ret, struct err *err)
+/* Run a statement that gives one whole number. */
+static int read_number(struct store *s, enum statement which, const char *text, int64_t *ret,
+		       struct err *err)
 {
-	sqlite3_stmt *stmt = sql_statement(s, STMT_VERSION, "PRAGMA data_version", err);
+	sqlite3_stmt *stmt = sql_statement(s, which, text, err);
 	if (!stmt)
 		return s->failed;
 	int code = sqlite3_step(stmt), rc = 0;
 	if (code == SQLITE_ROW)
-		*ret = ((uint64_t)sqlite3_column_int64(stmt, 0) << 32) +
-		       (uint32_t)sqlite3_total_changes(s->db);
+		*ret = sqlite3_column_int64(stmt, 0);
 	else
 		rc = sql_error(s, code, err, "ask for its version");
-	sql_release(s, STMT_VERSION, stmt);
+	sql_release(s, which, stmt);
+	return rc;
+}
+
+/* data_version tells that others wrote anything at all, total_changes that we did. It is asked
+ * first: what is written between the two questions is looked for again the next time. */
+int store_version(struct store *s, uint64_t *ret, struct err *err)
+{
+	int64_t data_version, version = 0;
+	int changes = sqlite3_total_changes(s->db);
+	int rc = read_number(s, STMT_DATA_VERSION, "PRAGMA data_version", &data_version, err);
+	if (rc)
+		return rc;
+	if (!s->version_known || s->data_version != (uint64_t)data_version ||
+	    s->changes != changes) {
+		rc = read_number(s, STMT_VERSION, "SELECT coalesce(max(change), 0) FROM app_change",
+				 &version, err);
+		if (rc)
+			return rc;
+		s->version_known = true;
+		s->version = (uint64_t)version;
+		s->data_version = (uint64_t)data_version;
+		s->changes = changes;
+	}
+	*ret = s->version;
+	return 0;
+}
+
+int store_each_changed(struct store *s, uint64_t since,
+		       int (*each)(void *arg, const char *suite, const char *app), void *arg,
+		       struct err *err)
+{
+	sqlite3_stmt *stmt = sql_statement(
+		s, STMT_CHANGED,
+		"SELECT suite, app FROM app_change WHERE change > ? ORDER BY change", err);
+	if (!stmt)
+		return s->failed;
+	(void)sqlite3_bind_int64(stmt, 1, (sqlite3_int64)since);
+	int rc = 0, code = SQLITE_DONE;
+	while (!rc && (code = sqlite3_step(stmt)) == SQLITE_ROW)
+		rc = each(arg, sql_text(stmt, 0), sql_text(stmt, 1));
+	if (!rc && code != SQLITE_DONE)
+		rc = sql_error(s, code, err, "read what has changed");
+	sql_release(s, STMT_CHANGED, stmt);
+	return rc;
+}
+
+int store_run_hash(struct store *s, const char *run_id, unsigned char ret_hash[16], struct err *err)
+{
+	int64_t key;
+	if (!runid_key(run_id, &key))
+		return err_set(err, -ENOENT, "store %s: there is no run %s", s->path, run_id);
+	sqlite3_stmt *stmt =
+		sql_statement(s, STMT_RUN_HASH, "SELECT hash FROM run WHERE id = ?", err);
+	if (!stmt)
+		return s->failed;
+	(void)sqlite3_bind_int64(stmt, 1, key);
+	int code = sqlite3_step(stmt), rc = 0;
+	if (code == SQLITE_DONE)
+		rc = err_set(err, -ENOENT, "store %s: there is no run %s", s->path, run_id);
+	else if (code != SQLITE_ROW)
+		rc = sql_error(s, code, err, "read the run");
+	else if (sqlite3_column_bytes(stmt, 0) != 16)
+		rc = err_set(err, -EUCLEAN, "store %s: the record of run %s is damaged", s->path,
+			     run_id);
+	else
+		memcpy(ret_hash, sqlite3_column_blob(stmt, 0), 16);
+	sql_release(s, STMT_RUN_HASH, stmt);
 	return rc;
 }
 
@@ -278,30 +345,37 @@ int store_each_cell(struct store *s, const char *suite, const char *app,
 	return rc;
 }
 
-int store_each_declared(struct store *s, const char *suite,
+#define DECLARED "SELECT suite, app, case_name, title, place FROM declared"
+
+static const char *const declared_by[] = {
+	DECLARED " ORDER BY suite, place",
+	DECLARED " WHERE suite = ?1 ORDER BY place",
+	DECLARED " WHERE suite = ?1 AND app = ?2 ORDER BY place",
+};
+
+int store_each_declared(struct store *s, const char *suite, const char *app,
 			int (*each)(void *arg, const char *suite, const struct declared_case *c),
 			void *arg, struct err *err)
 {
-	sqlite3_stmt *stmt = NULL;
-	int code = sqlite3_prepare_v2(
-		s->db,
-		suite ? "SELECT suite, app, case_name, title FROM declared WHERE suite = ? "
-			"ORDER BY place"
-		      : "SELECT suite, app, case_name, title FROM declared ORDER BY suite, place",
-		-1, &stmt, NULL);
-	if (code)
-		return sql_error(s, code, err, "read what is declared");
-	if (suite)
+	int by = !suite ? 0 : !app ? 1 : 2;
+	enum statement which = (enum statement)(STMT_DECLARED + by);
+	sqlite3_stmt *stmt = sql_statement(s, which, declared_by[by], err);
+	if (!stmt)
+		return s->failed;
+	if (by > 0)
 		sql_bind_text(stmt, 1, suite);
-	int rc = 0;
+	if (by > 1)
+		sql_bind_text(stmt, 2, app);
+	int rc = 0, code = SQLITE_DONE;
 	while (!rc && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
 		const struct declared_case c = { .app = sql_text(stmt, 1),
 						 .case_ = sql_text(stmt, 2),
-						 .title = sql_text(stmt, 3) };
+						 .title = sql_text(stmt, 3),
+						 .place = (uint64_t)sqlite3_column_int64(stmt, 4) };
 		rc = each(arg, sql_text(stmt, 0), &c);
 	}
 	if (!rc && code != SQLITE_DONE)
 		rc = sql_error(s, code, err, "read what is declared");
-	(void)sqlite3_finalize(stmt);
+	sql_release(s, which, stmt);
 	return rc;
 }

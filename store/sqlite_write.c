@@ -365,11 +365,42 @@ static int declare(struct store *s, const char *suite, const struct declared_cas
 	return rc;
 }
 
+struct comparison {
+	const struct declared_case *cases;
+	size_t n, at;
+	bool differs;
+};
+
+static bool is_same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static int compare_declared(void *arg, const char *suite, const struct declared_case *c)
+{
+	struct comparison *w = arg;
+	(void)suite;
+	if (w->at == w->n || !is_same_text(w->cases[w->at].app, c->app) ||
+	    !is_same_text(w->cases[w->at].case_, c->case_) ||
+	    !is_same_text(w->cases[w->at].title, c->title)) {
+		w->differs = true;
+		return 1;
+	}
+	w->at++;
+	return 0;
+}
+
+/* Each run of a suite declares it anew, mostly the same: that must not make every report of it
+ * old. */
 int store_declare(struct store *s, const char *suite, const struct declared_case *cases, size_t n,
 		  struct err *err)
 {
+	struct comparison w = { .cases = cases, .n = n };
 	int rc = sql_begin(s, err);
 	if (rc)
 		return rc;
-	return sql_end(s, declare(s, suite, cases, n, err), err);
+	rc = store_each_declared(s, suite, NULL, compare_declared, &w, err);
+	if (rc >= 0)
+		rc = w.differs || w.at != n ? declare(s, suite, cases, n, err) : 0;
+	return sql_end(s, rc, err);
 }

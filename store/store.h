@@ -26,9 +26,21 @@ int store_begin(struct store *s, struct err *err);
 int store_commit(struct store *s, struct err *err);
 void store_rollback(struct store *s);
 
-/* A number that is another one after anybody has written; it says nothing about how often, and two
- * open stores count differently. Costs no look at a table. */
+/* A number that grows whenever a run or what is declared is written or removed, by whoever; the
+ * same in every store that is open on this database. As long as nobody has written at all it costs
+ * no look at a table. Not to be asked inside a batch of one's own. */
 int store_version(struct store *s, uint64_t *ret, struct err *err);
+
+/* The applications whose runs or declared inputs have changed since that version (0: all that ever
+ * were), in the order of their change. Some may have nothing left. */
+int store_each_changed(struct store *s, uint64_t since,
+		       int (*each)(void *arg, const char *suite, const char *app), void *arg,
+		       struct err *err);
+
+/* All that is read until the end is of one state. Not inside a batch. The log of the database grows
+ * as long as others write meanwhile: end it soon. */
+int store_snapshot(struct store *s, struct err *err);
+void store_snapshot_end(struct store *s);
 
 /* Add a run and keep the grid up to date. A run id that is there with the same content: 0,
  * nothing happens; with another content: -EEXIST. The record must pass record_check. */
@@ -36,6 +48,10 @@ int store_add_run(struct store *s, const struct record *rec, struct err *err);
 
 /* rec is initialised by this call, also when it fails. -ENOENT. */
 int store_get_run(struct store *s, const char *run_id, struct record *rec, struct err *err);
+
+/* By this a record's content is told from another's under the same id. -ENOENT. */
+int store_run_hash(struct store *s, const char *run_id, unsigned char ret_hash[16],
+		   struct err *err);
 
 /* -ENOENT. The grid falls back to the run before. */
 int store_delete_run(struct store *s, const char *run_id, struct err *err);
@@ -76,14 +92,16 @@ int store_each_cell(struct store *s, const char *suite, const char *app,
 		    int (*each)(void *arg, const struct cell *cell), void *arg, struct err *err);
 
 /* Declared inputs, so that the grid can show what was never measured. Replaces what was declared
- * for this suite. */
+ * for this suite; the same again is no change. */
 struct declared_case {
 	const char *app, *case_;
 	const char *title; /* or NULL */
+	uint64_t place;    /* in its suite, when it is read; else ignored */
 };
 int store_declare(struct store *s, const char *suite, const struct declared_case *cases, size_t n,
 		  struct err *err);
-int store_each_declared(struct store *s, const char *suite,
+/* In their order, suites by name. NULL: any; an application only with its suite. */
+int store_each_declared(struct store *s, const char *suite, const char *app,
 			int (*each)(void *arg, const char *suite, const struct declared_case *c),
 			void *arg, struct err *err);
 

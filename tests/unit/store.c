@@ -393,17 +393,19 @@ static void what_is_declared_is_replaced_suite_by_suite(void **state)
 	struct store *s = open_store(STORE_WRITE);
 	struct buf b = { 0 };
 	struct err err;
-	const struct declared_case first[] = { { "z", "1", "Last letter" }, { "a", "2", NULL } };
-	const struct declared_case twice[] = { { "z", "1", NULL }, { "z", "1", NULL } };
+	const struct declared_case first[] = { { .app = "z", .case_ = "1", .title = "Last letter" },
+					       { .app = "a", .case_ = "2" } };
+	const struct declared_case twice[] = { { .app = "z", .case_ = "1" },
+					       { .app = "z", .case_ = "1" } };
 	assert_int_equal(store_declare(s, "one", first, 2, &err), 0);
 	assert_int_equal(store_declare(s, "two", first, 1, &err), 0);
 	assert_int_equal(store_declare(s, "one", twice, 2, &err), -EEXIST);
 	assert_non_null(strstr(err.text, "z/1 is declared twice"));
-	assert_int_equal(store_each_declared(s, NULL, join_declared, &b, &err), 0);
+	assert_int_equal(store_each_declared(s, NULL, NULL, join_declared, &b, &err), 0);
 	assert_string_equal(b.data, "one/z/1=Last letter;one/a/2=-;two/z/1=Last letter;");
 	b.len = 0;
 	assert_int_equal(store_declare(s, "one", first + 1, 1, &err), 0);
-	assert_int_equal(store_each_declared(s, "one", join_declared, &b, &err), 0);
+	assert_int_equal(store_each_declared(s, "one", NULL, join_declared, &b, &err), 0);
 	assert_string_equal(b.data, "one/a/2=-;");
 	buf_done(&b);
 	store_close(s);
@@ -461,7 +463,7 @@ static void several_writers_and_a_reader_get_along(void **state)
 	store_close(s);
 }
 
-static void the_version_changes_with_every_write_of_anybody(void **state)
+static void the_version_grows_with_every_write_of_anybody(void **state)
 {
 	(void)state;
 	struct store *a = open_store(STORE_WRITE), *b = open_store(STORE_READ);
@@ -469,17 +471,103 @@ static void the_version_changes_with_every_write_of_anybody(void **state)
 	uint64_t before[2], after[2];
 	assert_int_equal(store_version(a, &before[0], NULL), 0);
 	assert_int_equal(store_version(b, &before[1], NULL), 0);
-	assert_int_equal(store_version(b, &after[1], NULL), 0);
-	assert_true(after[1] == before[1]);
+	assert_int_equal(before[0], before[1]);
 	struct dice d = { 77 };
 	any_record(&rec, &d, 1);
 	add(a, &rec);
-	record_done(&rec);
 	assert_int_equal(store_version(a, &after[0], NULL), 0);
 	assert_int_equal(store_version(b, &after[1], NULL), 0);
-	assert_true(after[0] != before[0] && after[1] != before[1]);
+	assert_true(after[0] > before[0]);
+	assert_int_equal(after[0], after[1]);
+	/* What is no run and not declared does not count; nor does what is there already. */
+	tell("CREATE TABLE other (x); INSERT INTO other VALUES (1)");
+	add(a, &rec);
+	assert_int_equal(store_version(b, &before[1], NULL), 0);
+	assert_int_equal(store_version(a, &before[0], NULL), 0);
+	assert_true(before[1] == after[1] && before[0] == after[1]);
+	assert_int_equal(store_delete_run(a, rec.body.run_id, NULL), 0);
+	record_done(&rec);
+	assert_int_equal(store_version(b, &after[1], NULL), 0);
+	assert_true(after[1] > before[1]);
 	store_close(a);
 	store_close(b);
+}
+
+static int join_changed(void *arg, const char *suite, const char *app)
+{
+	buf_printf(arg, "%s/%s;", suite, app);
+	return 0;
+}
+
+static const char *changed_since(struct store *s, uint64_t since, struct buf *b)
+{
+	b->len = 0;
+	buf_puts(b, "");
+	assert_int_equal(store_each_changed(s, since, join_changed, b, NULL), 0);
+	return b->data;
+}
+
+static void what_has_changed_since_is_told_by_application(void **state)
+{
+	(void)state;
+	struct store *s = open_store(STORE_WRITE), *other = open_store(STORE_READ);
+	struct buf b = { 0 };
+	uint64_t v;
+	const struct declared_case two[] = { { .app = "a", .case_ = "1" },
+					     { .app = "b", .case_ = "1" } };
+	assert_int_equal(store_declare(s, "one", two, 2, NULL), 0);
+	assert_string_equal(changed_since(other, 0, &b), "one/a;one/b;");
+	assert_int_equal(store_version(other, &v, NULL), 0);
+	/* The same again is no change. */
+	assert_int_equal(store_declare(s, "one", two, 2, NULL), 0);
+	assert_string_equal(changed_since(other, v, &b), "");
+	struct dice d = { 78 };
+	struct record rec;
+	any_record(&rec, &d, 1);
+	rec.body.suite = "one";
+	rec.body.app = "b";
+	add(s, &rec);
+	assert_string_equal(changed_since(other, v, &b), "one/b;");
+	assert_int_equal(store_version(other, &v, NULL), 0);
+	/* What was taken back never was. */
+	assert_int_equal(store_begin(s, NULL), 0);
+	assert_int_equal(store_declare(s, "one", two, 1, NULL), 0);
+	store_rollback(s);
+	assert_string_equal(changed_since(other, v, &b), "");
+	/* What is gone has changed. */
+	assert_int_equal(store_delete_run(s, rec.body.run_id, NULL), 0);
+	record_done(&rec);
+	assert_string_equal(changed_since(other, v, &b), "one/b;");
+	buf_done(&b);
+	store_close(s);
+	store_close(other);
+}
+
+static void a_snapshot_stays_what_it_was(void **state)
+{
+	(void)state;
+	struct store *s = open_store(STORE_WRITE), *reader = open_store(STORE_READ);
+	struct record rec;
+	struct dice d = { 79 };
+	uint64_t before, after;
+	size_t n = 0;
+	unsigned char hash[16];
+	assert_int_equal(store_snapshot(reader, NULL), 0);
+	assert_int_equal(store_version(reader, &before, NULL), 0);
+	any_record(&rec, &d, 1);
+	add(s, &rec);
+	assert_int_equal(store_version(reader, &after, NULL), 0);
+	assert_int_equal(before, after);
+	assert_int_equal(store_each_run(reader, &(struct run_query){ 0 }, count_run, &n, NULL), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(store_run_hash(reader, rec.body.run_id, hash, NULL), -ENOENT);
+	store_snapshot_end(reader);
+	assert_int_equal(store_version(reader, &after, NULL), 0);
+	assert_true(after > before);
+	assert_int_equal(store_run_hash(reader, rec.body.run_id, hash, NULL), 0);
+	record_done(&rec);
+	store_close(reader);
+	store_close(s);
 }
 
 int main(void)
@@ -496,7 +584,9 @@ int main(void)
 		TEST(lists_are_newest_first_and_filtered),
 		TEST(pages_stay_in_place_while_runs_arrive),
 		TEST(a_walk_may_ask_again),
-		TEST(the_version_changes_with_every_write_of_anybody),
+		TEST(the_version_grows_with_every_write_of_anybody),
+		TEST(what_has_changed_since_is_told_by_application),
+		TEST(a_snapshot_stays_what_it_was),
 		TEST(what_is_declared_is_replaced_suite_by_suite),
 		TEST(several_writers_and_a_reader_get_along),
 	};

@@ -82,7 +82,7 @@ static void a_newer_store_is_refused(void **state)
 	tell("PRAGMA user_version = 99");
 	refuses(STORE_WRITE, -EPROTO,
 		"its tables have version 99, made by a newer roimeter; this program "
-		"knows up to version 3");
+		"knows up to version 4");
 	refuses(STORE_READ, -EPROTO, "99");
 	assert_int_equal(ask("PRAGMA user_version"), 99);
 }
@@ -157,8 +157,10 @@ static void every_older_version_is_brought_up(void **state)
 	(void)state;
 	static const char *const steps[] = { "store/steps/001_runs.sql",
 					     "store/steps/002_declared.sql",
-					     "store/steps/003_view.sql" };
-	for (int version = 1; version <= 3; version++) {
+					     "store/steps/003_view.sql",
+					     "store/steps/004_app_change.sql" };
+	const int newest = sizeof steps / sizeof *steps;
+	for (int version = 1; version <= newest; version++) {
 		struct dice d = { 10 };
 		struct record rec;
 		(void)snprintf(path, sizeof path, "%s/v%d.db", folder, version);
@@ -170,16 +172,18 @@ static void every_older_version_is_brought_up(void **state)
 		     "status, wall_s, hash) "
 		     "VALUES (5, 7, 'measured', 'ok', 1.5, x'00'); INSERT INTO run_body VALUES (5, "
 		     "x'0100', NULL)");
-		if (version < 3)
-			refuses(STORE_READ, -EROFS, "must be brought to version 3");
+		if (version < newest)
+			refuses(STORE_READ, -EROFS, "must be brought to version 4");
 		struct store *s = open_store(STORE_WRITE);
 		any_record(&rec, &d, 1);
 		add(s, &rec);
-		assert_int_equal(
-			store_declare(s, "s", &(struct declared_case){ "a", "c", NULL }, 1, NULL),
-			0);
-		assert_int_equal(ask("PRAGMA user_version"), 3);
+		assert_int_equal(store_declare(s, "s",
+					       &(struct declared_case){ .app = "a", .case_ = "c" },
+					       1, NULL),
+				 0);
+		assert_int_equal(ask("PRAGMA user_version"), newest);
 		assert_int_equal(ask("SELECT count(*) FROM runs"), 2);
+		assert_int_equal(ask("SELECT count(*) FROM app_change WHERE suite = 's'"), 1);
 		assert_int_equal(ask("SELECT count(*) FROM runs JOIN cell ON ok = 5 WHERE run_id = "
 				     "'20380119T031408Z-00000005' AND cell.id = 7"),
 				 1);
@@ -313,7 +317,7 @@ static void every_failed_allocation_of_ours_is_survived(void **state)
 			fail_msg("allocation %d: %d", n, rc);
 		store_close(s);
 	}
-	assert_int_equal(ask("PRAGMA user_version"), 3);
+	assert_int_equal(ask("PRAGMA user_version"), 4);
 	record_done(&rec);
 }
 
