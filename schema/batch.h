@@ -73,13 +73,15 @@
 	F(txt, job, "", "slurm:1234, pbs:12.host, flux:f2x")                                       \
 	F(bin, record, "",                                                                         \
 	  "record_put: identity, measurement, inputs and all that assemble() wants set")           \
-	F(num, steps, "1", "of one execution, from earlier runs: how far one is")
+	F(num, steps, "1", "of one execution, from earlier runs: how far one is")                  \
+	F(i64, uid, "", "who announced it, as the agent's socket says: the run is theirs")
 
 #define FRAME_EXECUTION_START_FIELDS(F)                                                            \
 	F(txt, run, "", "run id")                                                                  \
 	F(txt, exec, "", "clean.0")                                                                \
 	F(u64, order, "1", "place in the order of all of them")                                    \
-	F(i64, real_ns, "ns", "when")
+	F(i64, real_ns, "ns", "when")                                                              \
+	F(i64, uid, "", "who says so, as the agent's socket tells")
 
 /* struct observed (core/assemble.h) but for the logs, which come in process frames. */
 #define FRAME_EXECUTION_END_FIELDS(F)                                                              \
@@ -102,7 +104,8 @@
 	F(num, timer_setup_s, "s", "struct timer_result")                                          \
 	F(pairs, timer_parts, "s", "struct timer_result")                                          \
 	F(txts, notes, "", "sentences about marks that could not be taken")                        \
-	F(num, processes, "1", "that left a log, as far as the runner knows")
+	F(num, processes, "1", "that left a log, as far as the runner knows")                      \
+	F(i64, uid, "", "who says so, as the agent's socket tells")
 
 /* The mark log of one process, as of one moment, whole or in pieces. A higher snapshot of the same
  * stream takes the place of a lower one once all its pieces are there (data covers 0..size). */
@@ -142,7 +145,8 @@
 	F(num, runner_cpu_s, "s", "CPU time of the runner while executions ran")                   \
 	F(num, log_bytes, "B", "size of the region logs")                                          \
 	F(num, wakeups, "1", "of the runner")                                                      \
-	F(bin, record, "", "record_put, in the place of that of run_announce; null: the same")
+	F(bin, record, "", "record_put, in the place of that of run_announce; null: the same")     \
+	F(i64, uid, "", "who says so, as the agent's socket tells")
 
 /* Counters of the node, or of one cgroup or process on it. */
 #define FRAME_CONTEXT_FIELDS(F)                                                                    \
@@ -305,6 +309,8 @@ struct batch_in {
 	uint64_t unknown; /* frames stepped over, in all batches so far */
 	uint64_t longer;  /* frames with fields that are not known here */
 
+	struct str frame; /* the bytes of the frame that was read last, for frame_get */
+
 	struct ZSTD_DCtx_s *zstd;
 	struct buf plain;
 	const unsigned char *at, *end;
@@ -316,6 +322,9 @@ int batch_open(struct batch_in *in, const void *bytes, size_t n, struct err *err
 
 /* 1: a frame, lent until the next batch_open; 0: that was the last; -EBADMSG. */
 int batch_next(struct batch_in *in, struct frame *ret, struct err *err);
+
+/* One frame by itself, from the bytes that it had in its batch. Lent from them. -EBADMSG. */
+int frame_get(struct frame *ret, struct str bytes, struct err *err);
 
 /* Back to the first frame: to look at all of them before acting on one. */
 void batch_rewind(struct batch_in *in);

@@ -251,6 +251,7 @@ int batch_next(struct batch_in *in, struct frame *ret, struct err *err)
 	struct wire_in r = { .at = in->at, .end = in->end };
 	while (in->left && !r.bad) {
 		in->left--;
+		const unsigned char *start = r.at;
 		uint64_t type = wire_varint(&r);
 		size_t n = wire_count(&r);
 		struct wire_in fields = { .at = r.at, .end = r.at + n };
@@ -262,6 +263,7 @@ int batch_next(struct batch_in *in, struct frame *ret, struct err *err)
 			in->unknown++;
 			continue;
 		}
+		in->frame = (struct str){ .p = (const char *)start, .n = (size_t)(r.at - start) };
 		frame_clear(ret, (enum frame_type)type);
 		batch_get_fields(&fields, ret);
 		if (fields.bad)
@@ -273,6 +275,16 @@ int batch_next(struct batch_in *in, struct frame *ret, struct err *err)
 	if (r.bad || r.at != r.end)
 		return err_set(err, -EBADMSG, "the frames of a batch are damaged");
 	return 0;
+}
+
+int frame_get(struct frame *ret, struct str bytes, struct err *err)
+{
+	const unsigned char *p = (const unsigned char *)bytes.p;
+	struct batch_in in = { .at = p, .end = p ? p + bytes.n : p, .left = 1 };
+	int rc = batch_next(&in, ret, err);
+	if (rc < 0)
+		return rc;
+	return rc == 1 && in.at == in.end ? 0 : err_set(err, -EBADMSG, "this is no known frame");
 }
 
 void batch_in_done(struct batch_in *in)

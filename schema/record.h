@@ -255,7 +255,8 @@
 	F(txt, import_hash, "", "XXH3-128 of that file")                        \
 	F(txt, source_commit, "", "of the application, as the source tells it") \
 	F(txt, verification, "", "the source's own verdict on the run")         \
-	F(txt, correctness, "", "the source's own verdict on the results")
+	F(txt, correctness, "", "the source's own verdict on the results")      \
+	F(txt, job, "", "in the batch system: slurm:1234, pbs:12.host, flux:f2x")
 
 #define OBSERVER_FIELDS(F, B, L)                                              \
 	F(num, marks, "1", "marks written inside the regions")                \

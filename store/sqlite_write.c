@@ -248,20 +248,23 @@ static int add(struct store *s, const struct new_run *run, struct err *err)
 	return keep_grid(s, run, &cell, err);
 }
 
-int store_add_run(struct store *s, const struct record *rec, struct err *err)
+static int prepare_run(struct store *s, const struct record *rec, struct new_run *run,
+		       struct err *err)
 {
-	struct new_run run = { 0 };
 	int rc = record_check(rec, err);
 	if (rc)
 		return err_wrap(err, rc, "a record that may not be stored");
-	(void)runid_key(rec->body.run_id, &run.key);
-	rc = encode(s, rec, &run, err);
-	if (rc)
-		return rc;
-	rc = sql_begin(s, err);
-	if (rc)
-		return rc;
-	return sql_end(s, add(s, &run, err), err);
+	(void)runid_key(rec->body.run_id, &run->key);
+	return encode(s, rec, run, err);
+}
+
+int store_add_run(struct store *s, const struct record *rec, struct err *err)
+{
+	struct new_run run = { 0 };
+	int rc = prepare_run(s, rec, &run, err);
+	if (!rc)
+		rc = sql_begin(s, err);
+	return rc ? rc : sql_end(s, add(s, &run, err), err);
 }
 
 /* ---- delete -------------------------------------------------------------------------------- */
@@ -332,6 +335,33 @@ int store_delete_run(struct store *s, const char *run_id, struct err *err)
 	if (rc)
 		return rc;
 	return sql_end(s, delete_run(s, key, run_id, err), err);
+}
+
+/* ---- replace ------------------------------------------------------------------------------- */
+
+static int replace(struct store *s, const struct new_run *run, struct err *err)
+{
+	struct err ignored;
+	int rc = find_same(s, run, &ignored);
+	if (rc == 1)
+		return 0;
+	if (rc && rc != -EEXIST)
+		return err_set(err, rc, "%s", ignored.text);
+	if (!rc)
+		return err_set(err, -ENOENT, "store %s: there is no run %s", s->path,
+			       run->row.run_id);
+	/* The cell may be another one, and what it shows of the old content is told anew. */
+	rc = delete_run(s, run->key, run->row.run_id, err);
+	return rc ? rc : add(s, run, err);
+}
+
+int store_replace_run(struct store *s, const struct record *rec, struct err *err)
+{
+	struct new_run run = { 0 };
+	int rc = prepare_run(s, rec, &run, err);
+	if (!rc)
+		rc = sql_begin(s, err);
+	return rc ? rc : sql_end(s, replace(s, &run, err), err);
 }
 
 /* ---- declare ------------------------------------------------------------------------------- */

@@ -46,6 +46,10 @@ void store_snapshot_end(struct store *s);
  * nothing happens; with another content: -EEXIST. The record must pass record_check. */
 int store_add_run(struct store *s, const struct record *rec, struct err *err);
 
+/* Put this record in the place of the one that has its run id; the grid follows. The same content:
+ * 0, nothing happens. -ENOENT: there is none (any more). */
+int store_replace_run(struct store *s, const struct record *rec, struct err *err);
+
 /* rec is initialised by this call, also when it fails. -ENOENT. */
 int store_get_run(struct store *s, const char *run_id, struct record *rec, struct err *err);
 

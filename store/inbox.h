@@ -1,0 +1,215 @@
+/* What agents sent and has not become a record yet, and which of their numbers came: the daemon's
+ * taking-in (daemon/gather.h) keeps everything here, so that a restart loses nothing.
+ *
+ * Speaks of senders, runs, frames and logs; of what frames mean it knows only which of two counts.
+ * The calls that write belong into a transaction of the caller (store_begin, or one by itself).
+ *
+ * Times called age are of the daemon's own clock: how long it has run, all its lives together. It
+ * stands still while the daemon is down and knows nothing of steps of the wall clock, so what is
+ * due by silence is not due because the daemon slept or somebody set the time. */
+#ifndef STORE_INBOX_H
+#define STORE_INBOX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/arena.h"
+#include "lib/buf.h"
+#include "schema/batch.h"
+#include "store/store.h"
+
+#define INBOX_UNKNOWN_UID (-1)
+#define INBOX_MAX_LOG (256u << 20) /* bytes of one mark log */
+
+/* ---- the clock ------------------------------------------------------------------------------ */
+
+int inbox_age(struct store *s, int64_t *ret_age_ns, struct err *err);
+int inbox_set_age(struct store *s, int64_t age_ns, struct err *err);
+
+/* ---- senders and their numbers -------------------------------------------------------------- */
+
+enum inbox_known {
+	INBOX_NEW,
+	INBOX_SAME,  /* it was here before */
+	INBOX_OTHER, /* another one of this number was; or that is so long ago that nobody knows */
+};
+
+/* Writes nothing. Costs no look at a table while the sender's numbers follow one another. */
+int inbox_look(struct store *s, const struct batch_sender *from, uint64_t sum,
+	       enum inbox_known *ret, struct err *err);
+
+/* A batch is there. One row, whatever the number of senders; kept is held as long as context is
+ * (inbox_fold), p NULL: nothing. ret_spool is what the other calls take. */
+int inbox_arrive(struct store *s, const struct batch_sender *from, uint64_t sum, int64_t real_ns,
+		 struct str kept, int64_t *ret_spool, struct err *err);
+/* The number of a sender that has sent before, for what comes twice. */
+int inbox_spool(struct store *s, const struct batch_sender *from, int64_t *ret_spool,
+		struct err *err);
+
+/* Arrivals are gathered in one table in the order they come, and from there taken into the ledger
+ * and cleared: now and then, in a transaction of its own. Context that is older than keep_age_ns
+ * or beyond max_bytes is dropped. *ret_more: there is more to drop. */
+struct inbox_fold {
+	int64_t age_ns, real_ns;
+	int64_t keep_age_ns;
+	uint64_t max_bytes; /* of context */
+};
+int inbox_fold(struct store *s, const struct inbox_fold *f, bool *ret_more, struct err *err);
+/* Arrivals since; so many ask for a fold. */
+uint64_t inbox_unfolded(const struct store *s);
+
+struct inbox_gap {
+	uint64_t first, last;
+	struct str what, why;
+	int64_t from_ns, to_ns;
+};
+int inbox_put_gap(struct store *s, int64_t spool, const struct inbox_gap *g, int64_t real_ns,
+		  struct err *err);
+
+/* Of one kind (what, why, run, exec) the larger count stands; with add, counts add up. */
+struct inbox_loss {
+	struct str what, why, run, exec, text;
+	uint64_t count, bytes;
+	int64_t from_ns, to_ns;
+	bool add;
+};
+int inbox_put_loss(struct store *s, int64_t spool, const struct inbox_loss *l, int64_t real_ns,
+		   struct err *err);
+
+/* The newest of each agent counts. frame: its bytes (batch_in.frame). */
+int inbox_put_node(struct store *s, struct str agent, int64_t real_ns, struct str frame,
+		   struct err *err);
+int inbox_put_self(struct store *s, int64_t spool, int64_t real_ns, struct str frame,
+		   struct err *err);
+/* Appends to ret; -ENOENT. */
+int inbox_get_node(struct store *s, const char *agent, struct buf *ret, struct err *err);
+
+/* ---- the ledger: may be asked of any store that reads ---------------------------------------- */
+
+struct inbox_span { /* numbers without a hole between them */
+	uint64_t first, last;
+	int64_t from_ns, to_ns; /* as their sender says: of the first, of the last; ROI_UNKNOWN */
+};
+
+struct inbox_hole {
+	uint64_t first, last,
+		count;          /* count: those in between that came all the same are not in it */
+	const char *what, *why; /* of a gap; NULL where its sender did not say anything (yet) */
+	bool told;              /* the sender says that they will never come */
+	int64_t from_ns, to_ns; /* between these times; ROI_UNKNOWN: open */
+};
+
+struct inbox_lost {
+	const char *what, *why, *run, *exec, *text;
+	uint64_t count, bytes;
+	int64_t from_ns, to_ns;
+};
+
+/* One spool of one agent. */
+struct inbox_ledger {
+	const char *agent, *spool, *host, *boot, *tool;
+	int64_t first_real_ns, last_real_ns; /* news from it, by the daemon's clock */
+	int64_t last_to_ns;                  /* of the newest that came, by its own clock */
+	uint64_t last_seq, batches;
+	struct inbox_span *spans;
+	size_t n_spans;
+	struct inbox_hole *holes; /* those that touch the time that was asked for */
+	size_t n_holes;
+	struct inbox_lost *losses; /* likewise; "refused" ones came, and were not taken in */
+	size_t n_losses;
+	/* Between the two times: is everything here? Of marks, and of all. */
+	bool marks_complete, complete;
+	const char *why;       /* not: a sentence */
+	struct str self, node; /* bytes of its newest frames about itself, its node; p NULL */
+};
+
+/* Each spool that had news since since_ns, by agent and age of the spool. agent NULL: of all.
+ * until_ns: INT64_MAX: up to its newest. Lent until the callback returns; non-zero ends it. */
+int inbox_each_ledger(struct store *s, const char *agent, int64_t since_ns, int64_t until_ns,
+		      int (*each)(void *arg, const struct inbox_ledger *l), void *arg,
+		      struct err *err);
+
+/* Context that was kept, as the batches in which it came, in the order of arrival. Looks at
+ * everything that is kept. */
+int inbox_each_context(struct store *s, const char *agent, int64_t since_ns, int64_t until_ns,
+		       int (*each)(void *arg, struct str batch), void *arg, struct err *err);
+
+/* ---- runs that are not records yet, or may have to be made again ------------------------------
+ */
+
+enum inbox_state {
+	INBOX_OPEN,   /* no record was made of it yet */
+	INBOX_STORED, /* its record is there; what comes late makes it anew */
+	INBOX_FAILED, /* no record can be made of what is there: why */
+};
+
+struct inbox_run {
+	int64_t id;
+	const char *name; /* run id; or of an ambient group: "ambient UID GROUP" */
+	bool ambient;
+	enum inbox_state state;
+	int64_t uid; /* who announced it */
+	int64_t began_age_ns, news_age_ns,
+		due_age_ns;    /* due: when to look at it; INT64_MAX never */
+	int64_t ended_age_ns;  /* when its run_end came; ROI_UNKNOWN */
+	int64_t closed_age_ns; /* when its record was stored first */
+	const char *stored;    /* run id of its record, NULL */
+	const char *why;       /* of INBOX_FAILED */
+};
+
+/* Found, or made. Lent until the next call for a run. */
+int inbox_run(struct store *s, const char *name, bool ambient, int64_t age_ns,
+	      struct inbox_run *ret, struct err *err);
+/* -ENOENT. */
+int inbox_find_run(struct store *s, const char *name, struct inbox_run *ret, struct err *err);
+/* All but id, name, ambient. */
+int inbox_set_run(struct store *s, const struct inbox_run *run, struct err *err);
+int inbox_delete_run(struct store *s, int64_t id, struct err *err);
+/* The one that is due first: 1, or 0: none is before that age (ret_next_ns: then). */
+int inbox_next_due(struct store *s, int64_t age_ns, struct inbox_run *ret, int64_t *ret_next_ns,
+		   struct err *err);
+/* Those of a state, oldest first; a callback may ask, not write. */
+int inbox_each_run(struct store *s, enum inbox_state state,
+		   int (*each)(void *arg, const struct inbox_run *run), void *arg, struct err *err);
+
+/* A frame about a run. Of two with the same kind, execution and user that with the larger weight
+ * counts, then the later, then the larger bytes: whatever the order in which they come. */
+struct inbox_frame {
+	enum frame_type type;
+	struct str exec;
+	int64_t uid, spool;
+	int64_t weight, real_ns;
+	struct str bytes;
+};
+int inbox_put_frame(struct store *s, int64_t run, const struct inbox_frame *f, struct err *err);
+int inbox_each_frame(struct store *s, int64_t run,
+		     int (*each)(void *arg, const struct inbox_frame *f), void *arg,
+		     struct err *err);
+
+/* A piece of the log of a process. ret_whole: a newer look at the log is whole by it (its id is in
+ * ret_log). What frames say beside the log's bytes is kept so that for each field the highest
+ * snapshot in which it is known can be told. */
+int inbox_put_piece(struct store *s, int64_t run, int64_t spool, const struct frame_process *p,
+		    int64_t *ret_log, bool *ret_whole, struct err *err);
+
+struct inbox_log {
+	int64_t id, spool, uid;
+	const char *exec, *stream; /* exec NULL: none */
+	int64_t snapshot;          /* of the newest whole look; -1: none is whole */
+	bool final;                /* that look is from after its end */
+	double steps, marks;       /* as far as anybody looked */
+};
+int inbox_set_progress(struct store *s, int64_t log, double steps, double marks, struct err *err);
+/* By name of the process: its newest look tells steps. -ENOENT. */
+int inbox_note_progress(struct store *s, int64_t run, struct str exec, struct str stream,
+			double steps, double marks, struct err *err);
+
+/* In the order of execution, file and stream. */
+int inbox_each_log(struct store *s, int64_t run, int (*each)(void *arg, const struct inbox_log *l),
+		   void *arg, struct err *err);
+/* Its fields, data apart; and the bytes of the newest whole look, appended. In the arena. */
+int inbox_get_log(struct store *s, int64_t log, struct arena *a, struct frame_process *ret,
+		  struct err *err);
+int inbox_get_log_bytes(struct store *s, int64_t log, struct buf *ret, struct err *err);
+
+#endif
