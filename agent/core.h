@@ -39,6 +39,9 @@ struct core_log {
 	bool gone;          /* the process has ended already */
 	bool unwatched;     /* nobody will say when it ends: exited and silence tell */
 
+	/* For the caller to see: its owner may speak for that run. Else it is sent without. */
+	bool mine;
+
 	/* The core's own. */
 	struct core_log *next, *prev;       /* of all */
 	struct core_log *next_todo;         /* of those with something to do */
@@ -48,7 +51,7 @@ struct core_log {
 	int64_t news_ns;                    /* when it was seen to change */
 	unsigned todo;
 	unsigned char phase;
-	bool queued, clean, open, mine;
+	bool queued, open, send, brought, lost;
 };
 
 /* What a cheap look saw. */
@@ -89,8 +92,7 @@ void core_tick(struct core *c, int64_t now_ns);
 
 /* ---- logs ----------------------------------------------------------------------------------- */
 
-/* Follow this log. -ENOSPC: as many as max_logs are. Whether its run may be its own: see mine in
- * core_owns. */
+/* Follow this log, all-zero but for what the caller sets. -ENOSPC: as many as max_logs are. */
 int core_add(struct core *c, struct core_log *log, int64_t now_ns);
 void core_ended(struct core *c, struct core_log *log, int64_t now_ns);
 /* look NULL: it could not be read now. */
@@ -110,8 +112,8 @@ int core_owns(const struct core *c, const char *run, uid_t uid);
  * many runs. */
 int core_announced(struct core *c, const char *run, uid_t uid, const void *connection,
 		   int64_t now_ns);
-/* The runner brought the final of this stream. */
-void core_delivered(struct core *c, const char *stream, int64_t now_ns);
+/* The runner brought the final of this stream of its run. */
+void core_brought(struct core *c, const char *run, const char *stream);
 /* The runner has said all. */
 void core_run_over(struct core *c, const char *run, int64_t now_ns);
 /* The connection is gone. */
