@@ -15,6 +15,7 @@
 #include "lib/err.h"
 #include "lib/spool.h"
 #include "schema/batch.h"
+#include "schema/roilog.h" /* ROI_UNKNOWN */
 
 #define OUTBOX_BATCH_BYTES (256u << 10)
 #define OUTBOX_WAIT_BYTES (4u << 20) /* of batches of marks that wait for room */
