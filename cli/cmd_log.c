@@ -149,6 +149,9 @@ static json_t *process_json(const struct roi_log *log, const struct roi_process 
 	set(o, "cpus", text_or_null(log->cpus));
 	set(o, "run", text_or_null(log->run));
 	set(o, "exec", text_or_null(log->exec));
+	set(o, "job", text_or_null(log->job));
+	set(o, "group", text_or_null(log->group));
+	set(o, "world", text_or_null(log->world));
 	return o;
 }
 

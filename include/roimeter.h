@@ -5,9 +5,9 @@
  *     ROIMETER_END_SYNC();                         before verification and output
  *
  * Needs nothing but libc and no link flag. While nothing measures, a mark is a load and a branch.
- * While something does (ROIMETER_LOG is set), the library is found at the first mark. Programs
- * that are linked statically add libroimeter.a. Anything of C99 and later, C++11 and later, with
- * gcc, clang, and compilers that speak their language; with others the marks are nothing.
+ * While something does (ROIMETER_LOG or ROIMETER_AGENT is set), the library is found at the first
+ * mark. Programs that are linked statically add libroimeter.a. Anything of C99 and later, C++11 and
+ * later, with gcc, clang, and compilers that speak their language; with others the marks are nothing.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ROIMETER_H
@@ -114,6 +114,8 @@ ROIMETER_ONE_ const struct roimeter_api *roimeter_load_(const char *name_, const
 ROIMETER_ONE_ const struct roimeter_api *roimeter_find_(const char *log_);
 ROIMETER_ONE_ const struct roimeter_api *roimeter_attach_(void);
 ROIMETER_ONE_ char *roimeter_put_(char *to_, char *end_, const char *text_);
+ROIMETER_ONE_ int roimeter_leave_file_(const char *folder_, char *line_);
+ROIMETER_ONE_ int roimeter_leave_link_(const char *folder_, const char *pid_, const char *line_);
 ROIMETER_ONE_ void roimeter_unattached_(const char *log_, const char *why_);
 ROIMETER_ONE_ void roimeter_begin_(void);
 ROIMETER_ONE_ void roimeter_end_(void);
@@ -134,16 +136,47 @@ char *roimeter_put_(char *to_, char *end_, const char *text_)
 	return to_;
 }
 
-/* Measuring was asked for and can't be: leave "pid N: why" where the runner looks for it. Where no
- * file can be opened, a link holds the text: that needs neither a descriptor nor space. */
+/* One more line in the folder's file. line_ has room for one more byte. 0: it is there. */
+int roimeter_leave_file_(const char *folder_, char *line_)
+{
+	char path_[4096];
+	char *path_end_ = path_ + sizeof path_;
+	size_t n_ = strlen(line_);
+	ssize_t written_;
+	int out_;
+
+	(void)roimeter_put_(roimeter_put_(path_, path_end_, folder_), path_end_, "/unattached");
+	out_ = open(path_, O_WRONLY | O_CREAT | O_APPEND, 0666);
+	if (out_ < 0)
+		return -1;
+	line_[n_] = '\n';
+	written_ = write(out_, line_, n_ + 1);
+	line_[n_] = 0;
+	(void)close(out_);
+	return written_ == ROIMETER_CAST_(ssize_t, n_ + 1) ? 0 : -1;
+}
+
+/* A link holds the text: that needs neither a descriptor nor space. 0: it is there. */
+int roimeter_leave_link_(const char *folder_, const char *pid_, const char *line_)
+{
+	char path_[4096];
+	char *path_end_ = path_ + sizeof path_;
+	char *at_ = roimeter_put_(roimeter_put_(path_, path_end_, folder_), path_end_, "/.loss.");
+
+	(void)roimeter_put_(at_, path_end_, pid_);
+	return roimeter_symlink_(line_, path_);
+}
+
+/* Measuring was asked for and can't be: leave "pid N: why" where the runner looks for it, else, and
+ * where there is none, in the agent's folder. There only as a link, since what others may write to
+ * is not for us to open. */
 void roimeter_unattached_(const char *log_, const char *why_)
 {
-	char path_[4096], line_[512], digits_[24];
-	char *path_end_ = path_ + sizeof path_, *line_end_ = line_ + sizeof line_ - 1;
+	char folder_[4096], line_[512], digits_[24];
+	char *line_end_ = line_ + sizeof line_ - 1, *name_;
 	char *at_ = digits_ + sizeof digits_ - 1;
-	char *name_ = roimeter_put_(path_, path_end_, log_);
+	const char *agent_ = getenv("ROIMETER_AGENT");
 	unsigned long pid_ = ROIMETER_CAST_(unsigned long, getpid());
-	int out_;
 
 	*at_ = 0;
 	do
@@ -153,20 +186,16 @@ void roimeter_unattached_(const char *log_, const char *why_)
 		roimeter_put_(roimeter_put_(roimeter_put_(line_, line_end_, "pid "), line_end_, at_),
 			      line_end_, ": "),
 		line_end_, why_);
-	(void)roimeter_put_(name_, path_end_, "/unattached");
-	out_ = open(path_, O_WRONLY | O_CREAT | O_APPEND, 0666);
-	if (out_ >= 0) {
-		size_t n_ = strlen(line_);
-		ssize_t written_;
-		line_[n_] = '\n';
-		written_ = write(out_, line_, n_ + 1);
-		line_[n_] = 0;
-		(void)close(out_);
-		if (written_ == ROIMETER_CAST_(ssize_t, n_ + 1))
-			return;
-	}
-	(void)roimeter_put_(roimeter_put_(name_, path_end_, "/.loss."), path_end_, at_);
-	if (roimeter_symlink_(line_, path_))
+	if (log_ && *log_ &&
+	    (!roimeter_leave_file_(log_, line_) || !roimeter_leave_link_(log_, at_, line_)))
+		return;
+	if (!agent_ || !*agent_)
+		return;
+	name_ = roimeter_put_(folder_, folder_ + sizeof folder_, agent_);
+	while (name_ > folder_ && name_[-1] != '/')
+		name_--;
+	(void)roimeter_put_(name_, folder_ + sizeof folder_, "logs");
+	if (roimeter_leave_link_(folder_, at_, line_))
 		return; /* nothing is left that could be told */
 }
 
@@ -229,7 +258,7 @@ const struct roimeter_api *roimeter_find_(const char *log_)
 	if (!name_ || !*name_)
 		name_ = ROIMETER_INSTALLED_;
 	api_ = roimeter_load_(name_, &why_);
-	if (!api_ && log_ && *log_)
+	if (!api_)
 		roimeter_unattached_(log_, why_ ? why_ : "libroimeter could not be loaded");
 	return api_;
 }
@@ -238,13 +267,13 @@ const struct roimeter_api *roimeter_find_(const char *log_)
 const struct roimeter_api *roimeter_attach_(void)
 {
 	int saved_ = errno;
-	const char *log_ = getenv("ROIMETER_LOG");
+	const char *log_ = getenv("ROIMETER_LOG"), *agent_ = getenv("ROIMETER_AGENT");
 	const struct roimeter_api *api_ = ROIMETER_NULL_;
 
 	/* Not in a set-user-id program: its environment is not to be trusted. */
 	if (!roimeter_auxval_(ROIMETER_AT_SECURE_) &&
-	    ((log_ && *log_) || getenv("NVTX_INJECTION64_PATH") || getenv("ROCP_TOOL_LIBRARIES") ||
-	     getenv("ROCPROFILER_REGISTER_LIBRARY")))
+	    ((log_ && *log_) || (agent_ && *agent_) || getenv("NVTX_INJECTION64_PATH") ||
+	     getenv("ROCP_TOOL_LIBRARIES") || getenv("ROCPROFILER_REGISTER_LIBRARY")))
 		api_ = roimeter_find_(log_);
 	if (api_)
 		api_ = api_->attach_();

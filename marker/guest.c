@@ -219,9 +219,8 @@ static void stay_loaded(void)
 static void guest_start(struct guest *g)
 {
 	stay_loaded();
-	const char *folder = getenv("ROIMETER_LOG");
 	ranges_find();
-	if (!folder || !*folder) {
+	if (!log_wanted()) {
 		g->state = GUEST_RANGES;
 		return;
 	}
@@ -358,7 +357,8 @@ const struct roimeter_api *guest_attach(void)
 		(void)pthread_mutex_lock(&g->lock);
 		if (g->state == GUEST_FRESH)
 			guest_start(g);
-		api = g->other ? g->other : &roimeter_api_1;
+		bool idle = g->state != GUEST_LOGGING && !g->loss && !ranges_wanted;
+		api = g->other ? g->other : idle ? NULL : &roimeter_api_1;
 		(void)pthread_mutex_unlock(&g->lock);
 	}
 	inside_leave(&inside);
@@ -380,4 +380,5 @@ __attribute__((destructor)) static void guest_exit(void)
 		return;
 	clock_check(g);
 	PUT_RELEASE(g->header->exited, 1);
+	log_leave(g);
 }

@@ -99,6 +99,10 @@ struct guest {
 
 	uint32_t slots; /* of threads, in use or free */
 	uint64_t dev, ino;
+	uint32_t in_memory;   /* the log has no name, but memory_fd */
+	uint32_t handed_over; /* the agent was told of it */
+	int memory_fd;
+	char agent[108]; /* its socket; "": none, or a path that no socket has */
 	char path[4096];
 	struct mark_thread everyone; /* state of the process when together */
 	struct mark_thread threads[MAX_THREADS];
@@ -117,11 +121,36 @@ int guest_measuring(void);
 void mark_slow(enum mark what, const char *name);
 
 /* log.c: the file */
+bool log_wanted(void);
 int log_open(struct guest *g);
 int log_stream(struct guest *g, uint32_t index, struct marklog_stream **ret);
-void log_loss(struct guest *g, int error, const char *what);
+void log_leave(struct guest *g);
+bool place_of_agent(char *folder, size_t room); /* its folder for logs; false: no agent is named */
 void thread_bind(struct mark_thread *t, struct marklog_stream *s);
+
+/* copy.c: another copy of this library at work in this process, or NULL */
+const struct roimeter_api *copy_mapped(const char *name); /* part of the name of its log */
+/* This very file; it may be half way through making it, so wait a little. One that was left behind
+ * by a death there costs that once. */
+const struct roimeter_api *copy_of_file(const char *path);
+
+/* hello.c: to the agent. 0, or a negative errno. log: a descriptor, which stays the caller's. */
+int hello_say(const char *socket_path, int log);
+
+/* loss.c: the log can't be. Said in the file that the runner made for that while there was room, or
+ * else in words. entries: lost so far. */
+void loss_say(struct guest *g, int error, const char *what, uint64_t entries);
+
 int file_slurp(const char *path, char *text, size_t room, size_t *ret_n);
+
+/* launch.c: the batch job and the launch that this process belongs to; "" where there is none */
+#define LAUNCH_ID_BYTES 128
+#define LAUNCH_NUMBER_BYTES 11
+struct launch {
+	char job[LAUNCH_ID_BYTES], group[LAUNCH_ID_BYTES];
+	char rank[LAUNCH_NUMBER_BYTES], world[LAUNCH_NUMBER_BYTES];
+};
+void launch_find(struct launch *l); /* l: all zero */
 
 /* identity.c: who we are */
 struct identity {

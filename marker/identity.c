@@ -79,7 +79,7 @@ void identity_find(struct identity *id)
 	id->argv_bytes = argv_count();
 }
 
-/* Room for the texts: eight short ones, two paths, the arguments. */
+/* Room for the texts: a dozen short ones, two paths, the arguments. */
 size_t identity_room(const struct identity *id)
 {
 	return (size_t)4096 * 4 + id->argv_bytes;
@@ -106,18 +106,14 @@ static void text_puts(struct texts *t, enum marklog_text which, const char *text
 		text_put(t, which, text, strnlen(text, 4096));
 }
 
-static const char *rank_find(void)
+static void launch_put(struct texts *t)
 {
-	static const char *const names[] = {
-		"OMPI_COMM_WORLD_RANK", "PMIX_RANK",      "PMI_RANK",       "SLURM_PROCID",
-		"MV2_COMM_WORLD_RANK",  "FLUX_TASK_RANK", "JAX_PROCESS_ID", "RANK",
-	};
-	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-		const char *rank = getenv(names[i]);
-		if (rank && *rank)
-			return rank;
-	}
-	return NULL;
+	struct launch l = { .job = "" };
+	launch_find(&l);
+	text_puts(t, MARKLOG_RANK, l.rank);
+	text_puts(t, MARKLOG_JOB, l.job);
+	text_puts(t, MARKLOG_GROUP, l.group);
+	text_puts(t, MARKLOG_WORLD, l.world);
 }
 
 static void argv_write(struct texts *t, size_t n)
@@ -142,7 +138,8 @@ static void argv_write(struct texts *t, size_t n)
 }
 
 /* The line "NAME:\tVALUE" of /proc/self/status. */
-static void status_put(struct texts *t, enum marklog_text which, const char *status, const char *name)
+static void status_put(struct texts *t, enum marklog_text which, const char *status,
+		       const char *name)
 {
 	const char *line = strstr(status, name);
 	if (!line)
@@ -178,7 +175,7 @@ void identity_write(const struct identity *id, struct marklog_header *h, const c
 		text_put(&t, MARKLOG_EXE, path, (size_t)n);
 	if (getcwd(path, sizeof path))
 		text_puts(&t, MARKLOG_CWD, path);
-	text_puts(&t, MARKLOG_RANK, rank_find());
+	launch_put(&t);
 	text_puts(&t, MARKLOG_RUN, getenv("ROIMETER_RUN"));
 	text_puts(&t, MARKLOG_EXEC, getenv("ROIMETER_EXEC"));
 	text_puts(&t, MARKLOG_BOOT_ID, id->boot);

@@ -1,6 +1,7 @@
 /* The mapped file: made, found again, extended. Every byte is reserved before it is mapped, since
  * a store into a page that a full disk can't provide would kill the program (SIGBUS). No
- * descriptor stays open: programs close what they do not know, and use its number again. */
+ * descriptor stays open, but that of a log without a name: programs close what they do not know,
+ * and use its number again. */
 #define _GNU_SOURCE
 #include "marker/guest.h"
 
@@ -12,13 +13,22 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
+
+#include "schema/local.h"
 
 #define GENERATIONS 10000
 #define PAGE 4096
+#define HIGH_DESCRIPTOR 250 /* out of the way of programs that count on low ones */
+#define MEMORY_NOEXEC 8u    /* MFD_NOEXEC_SEAL, Linux 6.3: else it wonders, or refuses */
 
 /* Of the last log this process or the one it was forked from had; not wiped. */
 static char last_stream[96];
+static struct {
+	int fd;
+	uint64_t dev, ino;
+} last_memory = { .fd = -1 };
 
 static int reserve(int fd, off_t at, size_t bytes)
 {
@@ -59,107 +69,120 @@ static void *map_part(int fd, off_t at, size_t bytes, int *ret_rc)
 	return p;
 }
 
-/* ---- a log of this name exists already ------------------------------------------------------ */
+/* ---- where --------------------------------------------------------------------------------------
+ */
 
-/* One line of /proc/self/maps: "from-to perms offset major:minor inode path". */
-static const struct marklog_header *maps_line(const char *line, ino_t inode)
+/* The folders in which the log may be, the first one that will do counts. */
+struct places {
+	const char *folder[2];
+	size_t n;
+	size_t agents; /* which of them is the agent's; n: none is */
+	char beside[4096];
+};
+
+bool place_of_agent(char *folder, size_t room)
 {
-	unsigned long from, offset, number;
-	if (sscanf(line, "%lx-%*x %*s %lx %*x:%*x %lu", &from, &offset, &number) != 3)
-		return NULL;
-	return number == inode && !offset ? (const struct marklog_header *)from : NULL;
+	const char *path = getenv(LOCAL_VARIABLE);
+	if (!path || !*path)
+		return false;
+	const char *slash = strrchr(path, '/');
+	int n = snprintf(folder, room, "%.*s" LOCAL_LOGS, slash ? (int)(slash - path) + 1 : 0,
+			 path);
+	return n > 0 && (size_t)n < room;
 }
 
-/* Where is this file mapped in this process? NULL: nowhere. The device is not compared: with
- * some file systems stat and maps do not agree on it; what is found is checked by its magic. */
-static const struct marklog_header *mapped_at(ino_t inode)
+static void places_find(struct places *p)
 {
-	char part[4096], line[256]; /* what matters is in the first 100 bytes of a line */
-	size_t len = 0;
-	const struct marklog_header *found = NULL;
-	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	ssize_t n;
-	while (!found && (n = read(fd, part, sizeof part)) > 0) {
-		for (ssize_t i = 0; i < n && !found; i++) {
-			if (part[i] != '\n') {
-				if (len < sizeof line - 1)
-					line[len++] = part[i];
-				continue;
-			}
-			line[len] = 0;
-			len = 0;
-			found = strstr(line, MARKLOG_SUFFIX) || strlen(line) == sizeof line - 1
-					? maps_line(line, inode)
-					: NULL;
-		}
+	const char *folder = getenv("ROIMETER_LOG");
+	p->n = 0;
+	if (folder && *folder)
+		p->folder[p->n++] = folder;
+	p->agents = p->n;
+	if (place_of_agent(p->beside, sizeof p->beside))
+		p->folder[p->n++] = p->beside;
+}
+
+/* Absolute, since it is needed again for the streams of other threads; the program may be elsewhere
+ * by then. */
+static int path_make(char *path, size_t room, const char *folder, const char *stream)
+{
+	size_t at = 0;
+	if (folder[0] != '/') {
+		if (!getcwd(path, room - 1) || path[0] != '/')
+			return -ENOENT;
+		at = strlen(path);
+		path[at++] = '/';
 	}
-	(void)close(fd);
-	return found;
+	int n = snprintf(path + at, room - at, "%s/%s" MARKLOG_SUFFIX, folder, stream);
+	return n < 0 || (size_t)n >= room - at ? -ENAMETOOLONG : 0;
 }
 
-static bool file_ready(const char *path)
+static void stream_name(struct identity *id, uint32_t generation)
 {
-	uint32_t ready = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return true;
-	ssize_t n = pread(fd, &ready, sizeof ready, offsetof(struct marklog_header, ready));
-	(void)close(fd);
-	return n == (ssize_t)sizeof ready && ready;
+	(void)snprintf(id->stream, sizeof id->stream, "%.8s-%ld-%s.%u", id->boot, (long)getpid(),
+		       id->start, generation);
 }
 
-/* Is it another copy of this library that made the file, in this very process? It may be half
- * way through making it, so wait a little; one left behind by a death there costs that once. */
-static const struct roimeter_api *other_copy(const char *path)
+/* A log of this name is in one of the other places. */
+static bool is_elsewhere(const struct places *p, size_t here, const char *stream)
 {
-	struct stat st;
-	for (int i = 0; i < 50 && !file_ready(path); i++) {
-		struct timespec ms = { .tv_nsec = 1000000 };
-		(void)nanosleep(&ms, NULL);
-	}
-	if (stat(path, &st))
-		return NULL;
-	const struct marklog_header *h = mapped_at(st.st_ino);
-	if (!h || memcmp(h->magic, MARKLOG_MAGIC, sizeof MARKLOG_MAGIC) ||
-	    h->pid != (uint32_t)getpid() || !GET_ACQUIRE(h->ready))
-		return NULL;
-	return (const struct roimeter_api *)(uintptr_t)GET(h->api);
+	char path[4096];
+	for (size_t i = 0; i < p->n; i++)
+		if (i != here && !path_make(path, sizeof path, p->folder[i], stream) &&
+		    !access(path, F_OK))
+			return true;
+	return false;
 }
 
 /* ---- make it -------------------------------------------------------------------------------- */
 
-static int make_file(struct guest *g, const char *folder, struct identity *id,
-		     uint32_t *ret_generation, char previous[96])
+static int make_file(struct guest *g, const struct places *p, size_t here, struct identity *id,
+		     char previous[96], uint32_t *ret_generation)
 {
-	/* The path is needed again for the streams of other threads; the program may be elsewhere
-	 * by then. */
-	char here[4096] = "";
-	if (folder[0] != '/' && (!getcwd(here, sizeof here - 1) || !*here))
-		return -ENOENT;
-	if (*here)
-		memcpy(here + strlen(here), "/", 2);
+	previous[0] = 0;
 	for (uint32_t i = 0; i < GENERATIONS; i++) {
-		memcpy(previous, id->stream, sizeof id->stream);
-		(void)snprintf(id->stream, sizeof id->stream, "%.8s-%ld-%s.%u", id->boot,
-			       (long)getpid(), id->start, i);
-		int n = snprintf(g->path, sizeof g->path, "%s%s/%s" MARKLOG_SUFFIX, here, folder,
-				 id->stream);
-		if (n < 0 || (size_t)n >= sizeof g->path)
-			return -ENAMETOOLONG;
-		int fd = open(g->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-		if (fd >= 0) {
-			*ret_generation = i;
-			return fd;
+		stream_name(id, i);
+		int rc = path_make(g->path, sizeof g->path, p->folder[here], id->stream);
+		if (rc)
+			return rc;
+		if (!is_elsewhere(p, here, id->stream)) {
+			int fd = open(g->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+				      0644);
+			if (fd >= 0) {
+				*ret_generation = i;
+				return fd;
+			}
+			if (errno != EEXIST)
+				return -errno;
+			g->other = copy_of_file(g->path);
+			if (g->other)
+				return -EEXIST;
 		}
-		if (errno != EEXIST)
-			return -errno;
-		g->other = other_copy(g->path);
-		if (g->other)
-			return -EEXIST;
+		memcpy(previous, id->stream, sizeof id->stream);
 	}
 	return -EEXIST;
+}
+
+/* The agent's folder is shared by all of the node, and mostly memory: half of it is left alone, or
+ * those who go on while no agent empties it would fill it. What is of another group than ours there
+ * is so that the agent may read it, and nobody else needs to. */
+static int in_agents_folder(int fd)
+{
+	struct statvfs disk;
+	struct stat st;
+	if (fstatvfs(fd, &disk) || fstat(fd, &st))
+		return -errno;
+	if (disk.f_blocks && disk.f_bavail < disk.f_blocks / 2)
+		return -ENOSPC;
+	if (st.st_gid != getegid() && fchmod(fd, 0640))
+		return -errno;
+	return 0;
+}
+
+static bool is_file(int fd, uint64_t dev, uint64_t ino)
+{
+	struct stat st;
+	return !fstat(fd, &st) && st.st_dev == dev && st.st_ino == ino;
 }
 
 static void header_fill(struct marklog_header *h, size_t header_bytes, uint32_t clock)
@@ -216,44 +239,184 @@ static int log_fill(struct guest *g, int fd, const struct identity *id, uint32_t
 	return 0;
 }
 
+static int log_in_folder(struct guest *g, const struct places *p, size_t here, struct identity *id,
+			 const char **ret_what)
+{
+	char previous[96];
+	uint32_t generation = 0;
+	*ret_what = "make";
+	int fd = make_file(g, p, here, id, previous, &generation);
+	if (fd < 0)
+		return fd;
+	*ret_what = "reserve";
+	int rc = here == p->agents ? in_agents_folder(fd) : 0;
+	if (!rc)
+		rc = log_fill(g, fd, id, generation, generation ? previous : last_stream);
+	if (rc)
+		(void)unlink(g->path); /* half a log would be read as a process without entries */
+	else if (g->agent[0])
+		(void)hello_say(g->agent, fd); /* else the agent finds it in its folder */
+	(void)close(fd);
+	return rc;
+}
+
+/* Nobody is there who could take the log, and it is not to be expected that somebody will. */
+static bool nobody(int rc)
+{
+	return rc == -ENOENT || rc == -ENOTDIR || rc == -EACCES || rc == -EPERM ||
+	       rc == -ENAMETOOLONG;
+}
+
+static void log_unmap(struct guest *g)
+{
+	(void)munmap(g->threads[0].stream, MARKLOG_STREAM_BYTES);
+	(void)munmap(g->header, g->header->header_bytes);
+	g->threads[0].stream = NULL;
+	g->slots = 0;
+	g->header = NULL;
+}
+
+static int memory_make(const char *name)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | MEMORY_NOEXEC);
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create(name, MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
+	if (high < 0)
+		return fd;
+	(void)close(fd);
+	return high;
+}
+
+/* The last place. It has no name that exec could find again, so the moment makes the generation:
+ * milliseconds, of which no two execs share one. */
+static int log_in_memory(struct guest *g, struct identity *id)
+{
+	char name[128];
+	if (!g->agent[0])
+		return -ENOENT;
+	uint32_t generation =
+		GENERATIONS + (uint32_t)(clock_monotonic_ns() / 1000000 % 4000000000u);
+	stream_name(id, generation);
+	(void)snprintf(name, sizeof name, "%s" MARKLOG_SUFFIX, id->stream);
+	int fd = memory_make(name);
+	if (fd < 0)
+		return fd;
+	int rc = log_fill(g, fd, id, generation, last_stream);
+	if (rc) {
+		(void)close(fd);
+		return rc;
+	}
+	rc = hello_say(g->agent, fd);
+	if (nobody(rc)) {
+		log_unmap(g);
+		(void)close(fd);
+		return rc;
+	}
+	g->in_memory = 1;
+	g->handed_over = !rc;
+	g->memory_fd = last_memory.fd = fd;
+	last_memory.dev = g->dev;
+	last_memory.ino = g->ino;
+	if (rc) /* the agent may be back by the end */
+		loss_say(g, -rc, "hand over", MARKLOG_ENTRIES_UNKNOWN);
+	return 0;
+}
+
+/* Of the process that this one was forked from. */
+static void memory_forget(void)
+{
+	if (last_memory.fd >= 0 && is_file(last_memory.fd, last_memory.dev, last_memory.ino))
+		(void)close(last_memory.fd);
+	last_memory.fd = -1;
+}
+
+static void agent_find(struct guest *g)
+{
+	const char *path = getenv(LOCAL_VARIABLE);
+	if (path && strlen(path) < sizeof g->agent)
+		memcpy(g->agent, path, strlen(path) + 1);
+}
+
+/* Of a copy of this library whose log may be in another place than the one we would take. */
+static bool copy_anywhere(struct guest *g, struct identity *id)
+{
+	stream_name(id, 0);
+	id->stream[strlen(id->stream) - 1] = 0; /* of whatever generation */
+	g->other = copy_mapped(id->stream);
+	return g->other != NULL;
+}
+
+bool log_wanted(void)
+{
+	const char *folder = getenv("ROIMETER_LOG"), *agent = getenv(LOCAL_VARIABLE);
+	return (folder && *folder) || (agent && *agent);
+}
+
 /* 0; -EEXIST with g->other: another copy of this library is at work here; else why not. */
 int log_open(struct guest *g)
 {
-	const char *folder = getenv("ROIMETER_LOG");
+	struct places p;
 	struct identity id;
 	memset(&id, 0, sizeof id);
+	memory_forget();
+	places_find(&p);
 	identity_find(&id);
-	uint32_t generation = 0;
-	char previous[96];
-	int fd = make_file(g, folder, &id, &generation, previous);
-	if (fd < 0) {
-		if (!g->other)
-			log_loss(g, -fd, "make");
-		return fd;
+	agent_find(g);
+	if (p.agents < p.n && copy_anywhere(g, &id))
+		return -EEXIST;
+	const char *what = "make", *later;
+	int rc = -ENOENT, made = -ENOENT;
+	for (size_t i = 0; i < p.n && made && !g->other; i++) {
+		made = log_in_folder(g, &p, i, &id, i ? &later : &what);
+		if (i == 0)
+			rc = made;
 	}
-	const char *parent = generation ? previous : last_stream;
-	int rc = log_fill(g, fd, &id, generation, parent);
-	(void)close(fd);
-	if (rc) {
-		(void)unlink(g->path); /* half a log would be read as a process without entries */
-		log_loss(g, -rc, "reserve");
-		return rc;
+	if (g->other)
+		return -EEXIST;
+	if (made)
+		made = log_in_memory(g, &id);
+	if (!made) {
+		memcpy(last_stream, id.stream, sizeof last_stream);
+		return 0;
 	}
-	memcpy(last_stream, id.stream, sizeof last_stream);
-	return 0;
+	if (p.agents) /* ROIMETER_LOG: somebody waits for the log; else nobody is there */
+		loss_say(g, -rc, what, 0);
+	return rc;
+}
+
+/* The process ends. What has no name must be with the agent by now. */
+void log_leave(struct guest *g)
+{
+	if (!g->in_memory)
+		return;
+	int rc = is_file(g->memory_fd, g->dev, g->ino) ? hello_say(g->agent, g->memory_fd) : -EBADF;
+	uint64_t entries = 0;
+	for (uint32_t i = 0; i < g->slots; i++)
+		entries += g->threads[i].stream ? GET(g->threads[i].stream->head) : 0;
+	if (g->everyone.stream)
+		entries += GET(g->everyone.stream->head);
+	if (g->loss && !rc)
+		PUT_RELEASE(g->loss->used, MARKLOG_LOSS_WITHDRAWN);
+	else if (g->loss)
+		PUT(g->loss->entries, entries);
+	else if (g->handed_over && (rc == -ECONNREFUSED || nobody(rc)))
+		loss_say(g, -rc, "hand over", entries); /* who had taken it is gone */
 }
 
 /* One more stream, at the end of the file. */
 int log_stream(struct guest *g, uint32_t index, struct marklog_stream **ret)
 {
 	off_t at = (off_t)(g->header->header_bytes + (uint64_t)index * MARKLOG_STREAM_BYTES);
-	int fd = open(g->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	int fd = g->in_memory ? g->memory_fd : open(g->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return -errno;
-	struct stat st;
-	int rc = fstat(fd, &st) ? -errno : 0;
-	if (!rc && (st.st_dev != g->dev || st.st_ino != g->ino))
-		rc = -ESTALE; /* the folder was replaced under us */
+	/* The folder was replaced under us, or the descriptor closed and used for something else.
+	 */
+	bool ours = is_file(fd, g->dev, g->ino);
+	int rc = ours ? 0 : -ESTALE;
 	if (!rc)
 		rc = reserve(fd, at, MARKLOG_STREAM_BYTES);
 	if (!rc) {
@@ -261,7 +424,8 @@ int log_stream(struct guest *g, uint32_t index, struct marklog_stream **ret)
 		if (*ret)
 			PUT_RELEASE(g->header->streams, index + 1);
 	}
-	(void)close(fd);
+	if (!g->in_memory)
+		(void)close(fd);
 	return rc;
 }
 
@@ -276,80 +440,4 @@ void thread_bind(struct mark_thread *t, struct marklog_stream *s)
 	t->excludes = (struct marklog_exclude *)t->limit;
 	t->turn_at = t->fold_at = MARKLOG_RECORDS;
 	t->pair_at = 0;
-}
-
-/* ---- losses --------------------------------------------------------------------------------- */
-
-static struct marklog_loss *loss_slot(const char *folder)
-{
-	char path[4096];
-	int n = snprintf(path, sizeof path, "%s/" MARKLOG_LOSSES, folder);
-	if (n < 0 || (size_t)n >= sizeof path)
-		return NULL;
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return NULL;
-	struct stat st;
-	struct marklog_losses *l = MAP_FAILED;
-	if (!fstat(fd, &st) && st.st_size >= (off_t)sizeof *l)
-		l = mmap(NULL, sizeof *l, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	(void)close(fd);
-	if (l == MAP_FAILED)
-		return NULL;
-	if (!memcmp(l->magic, MARKLOG_LOSSES_MAGIC, sizeof MARKLOG_LOSSES_MAGIC)) {
-		uint64_t i = __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED);
-		if (i < MARKLOG_LOSS_SLOTS)
-			return &l->slots[i]; /* stays mapped: lost entries are counted there */
-	}
-	(void)munmap(l, sizeof *l);
-	return NULL;
-}
-
-static bool loss_line(const char *folder, const char *line)
-{
-	char path[4096];
-	int n = snprintf(path, sizeof path, "%s/" MARKLOG_UNATTACHED, folder);
-	if (n < 0 || (size_t)n >= sizeof path)
-		return false;
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (fd < 0)
-		return false;
-	size_t len = strlen(line);
-	bool written = write(fd, line, len) == (ssize_t)len;
-	(void)close(fd);
-	return written;
-}
-
-/* Without a descriptor or a byte of space there is still the name of a link: its target is the
- * text. */
-static void loss_link(const char *folder, char *line)
-{
-	char path[4096];
-	int n = snprintf(path, sizeof path, "%s/" MARKLOG_LOSS_LINK "%ld", folder, (long)getpid());
-	if (n < 0 || (size_t)n >= sizeof path)
-		return;
-	line[strcspn(line, "\n")] = 0;
-	if (symlink(line, path)) {
-		/* Nothing is left that could be told. */
-	}
-}
-
-/* The log can't be. Say so in the file that the runner made for that while there was room. */
-void log_loss(struct guest *g, int error, const char *what)
-{
-	const char *folder = getenv("ROIMETER_LOG");
-	struct marklog_loss *loss = loss_slot(folder);
-	if (loss) {
-		loss->pid = (uint32_t)getpid();
-		loss->error = error;
-		(void)snprintf(loss->what, sizeof loss->what, "%s", what);
-		PUT_RELEASE(loss->used, 1);
-		g->loss = loss;
-		return;
-	}
-	char line[256], why[128];
-	(void)snprintf(line, sizeof line, "pid %ld: could not %s its mark log: %s\n",
-		       (long)getpid(), what, strerror_r(error, why, sizeof why));
-	if (!loss_line(folder, line))
-		loss_link(folder, line);
 }

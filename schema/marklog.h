@@ -160,13 +160,16 @@ int marklog_parse(struct roi_logs *logs, const char *file, const void *bytes, si
 #define MARKLOG_LOSS_SLOTS 255
 #define MARKLOG_LOSS_LINK ".loss." /* and a process id: a link whose target is the sentence */
 
+enum { MARKLOG_LOSS_SAID = 1, MARKLOG_LOSS_WITHDRAWN = 2 };
+#define MARKLOG_ENTRIES_UNKNOWN UINT64_MAX
+
 /* 256 bytes each. The first slot's place is the header's. */
 struct marklog_loss {
-	uint32_t used; /* 1 when the rest is written; count goes on growing */
+	uint32_t used; /* MARKLOG_LOSS_SAID when the rest is written; entries goes on growing */
 	uint32_t pid;
 	int32_t error; /* errno */
 	uint32_t unused;
-	uint64_t entries; /* lost so far */
+	uint64_t entries; /* lost so far, or MARKLOG_ENTRIES_UNKNOWN */
 	char what[232];   /* "make the log /x/y", NUL at the end */
 };
 

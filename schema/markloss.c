@@ -65,7 +65,13 @@ static void say_losses(struct sentences *s, const struct marklog_losses *l)
 		const struct marklog_loss *x = &l->slots[i];
 		if (!x->used)
 			say(s, "a process ended while it said why it could not keep its marks");
-		else
+		else if (x->used == MARKLOG_LOSS_SAID && x->entries == MARKLOG_ENTRIES_UNKNOWN)
+			say(s,
+			    arena_printf(s->arena,
+					 "process %" PRIu32 " could not %.*s its mark log: %s; "
+					 "how many finished entries are lost is not known",
+					 x->pid, (int)sizeof x->what, x->what, strerror(x->error)));
+		else if (x->used == MARKLOG_LOSS_SAID)
 			say(s, arena_printf(s->arena,
 					    "process %" PRIu32 " could not %.*s its mark log: %s; "
 					    "%" PRIu64 " finished entries are lost",
