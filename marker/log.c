@@ -20,8 +20,9 @@
 
 #define GENERATIONS 10000
 #define PAGE 4096
-#define HIGH_DESCRIPTOR 250 /* out of the way of programs that count on low ones */
-#define MEMORY_NOEXEC 8u    /* MFD_NOEXEC_SEAL, Linux 6.3: else it wonders, or refuses */
+#define LEFT_ALONE (UINT64_C(1) << 30) /* bytes of the agent's disk */
+#define HIGH_DESCRIPTOR 250            /* out of the way of programs that count on low ones */
+#define MEMORY_NOEXEC 8u               /* MFD_NOEXEC_SEAL, Linux 6.3: else it wonders, or refuses */
 
 /* Of the last log this process or the one it was forked from had; not wiped. */
 static char last_stream[96];
@@ -163,16 +164,19 @@ static int make_file(struct guest *g, const struct places *p, size_t here, struc
 	return -EEXIST;
 }
 
-/* The agent's folder is shared by all of the node, and mostly memory: half of it is left alone, or
- * those who go on while no agent empties it would fill it. What is of another group than ours there
- * is so that the agent may read it, and nobody else needs to. */
+/* The agent's folder is shared by all of the node, and mostly memory: half of it (of a large one
+ * LEFT_ALONE) is not for us, or those who go on while no agent empties it would fill it. What is of
+ * another group than ours there is so that the agent may read it, and nobody else needs to. */
 static int in_agents_folder(int fd)
 {
 	struct statvfs disk;
 	struct stat st;
 	if (fstatvfs(fd, &disk) || fstat(fd, &st))
 		return -errno;
-	if (disk.f_blocks && disk.f_bavail < disk.f_blocks / 2)
+	uint64_t left = (uint64_t)disk.f_blocks * disk.f_frsize / 2;
+	if (left > LEFT_ALONE)
+		left = LEFT_ALONE;
+	if ((uint64_t)disk.f_bavail * disk.f_frsize < left)
 		return -ENOSPC;
 	if (st.st_gid != getegid() && fchmod(fd, 0640))
 		return -errno;

@@ -101,6 +101,6 @@ INSTALL_MORE += $(MARKER_INSTALL)$(MARKER_INSTALL_FORTRAN)$(MARKER_INSTALL_PYTHO
 
 # ---- tests: the library in the test itself, so that a sanitizer sees it ------------------------------
 
-$(B)/tests/unit/marker: $(B)/tests/unit/marker.o $(B)/libroimeter.a $(B)/parts.a
-	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(call wraps,tests/unit/marker.c) \
+$(B)/tests/unit/marker $(B)/tests/unit/marker_agent: %: %.o $(B)/libroimeter.a $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(call wraps,$(@:$(B)/%=%).c) \
 		$(B)/libroimeter.a $(B)/parts.a $(LIBS) -lcmocka
