@@ -14,6 +14,7 @@
 #include "lib/opt.h"
 #include "cli/run_progress.h"
 #include "cli/run_options.h"
+#include "cli/run_server.h"
 #include "cli/run_text.h"
 #include "cli/words.h"
 #include "lib/file.h"
@@ -32,7 +33,8 @@ struct session {
 	struct suite suite;
 	bool *chosen;
 	struct platform platform;
-	struct store *store; /* NULL with --no-store */
+	struct store *store; /* NULL with --no-store and --server */
+	struct run_server server;
 	struct runner runner;
 	struct run_progress progress;
 	char cgroup[CGROUP_PATH_BYTES];
@@ -170,6 +172,10 @@ static int start_runner(struct session *s, struct err *err)
 	r->envp = environ;
 	r->grace_s = s->config.grace_s;
 	r->signals = take_signals();
+	if (s->server.announce) {
+		r->agent = s->server.socket;
+		announce_cancel(s->server.announce, r->signals);
+	}
 	r->keep_logs = s->o.keep_logs;
 	r->progress = s->progress.tty ? run_progress_tick : NULL;
 	r->progress_arg = &s->progress;
@@ -199,6 +205,13 @@ static void on_warn(void *arg, const char *text)
 	struct session *s = arg;
 	run_progress_clear(&s->progress);
 	(void)fprintf(stderr, "warn  %s\n", text);
+}
+
+static void on_expect(void *arg, const char *app, const char *name, double *ret_s,
+		      double *ret_steps)
+{
+	struct session *s = arg;
+	run_server_expect(&s->server, s->suite.name, app, name, s->platform.id, ret_s, ret_steps);
 }
 
 static bool is_stored(void *arg, const char *run_id)
@@ -295,6 +308,10 @@ static int open_store(struct session *s, struct buf *ret_path, struct err *err)
 {
 	const char *db = s->o.db ? s->o.db : s->config.db;
 	int rc = 0;
+	if (s->server.url) { /* it is part of the journal's name, as a database is */
+		buf_puts(ret_path, s->server.url);
+		return run_server_open(&s->server, err);
+	}
 	if (s->o.no_store)
 		return 0;
 	if (db)
@@ -321,6 +338,7 @@ static void print_json(struct session *s)
 	json_t *out = json_pack("{s:O}", "records", s->records);
 	if (out && json_text(&b, out) == 0)
 		(void)printf("%s\n", b.data);
+	(void)fflush(stdout);
 	json_decref(out);
 	buf_done(&b);
 }
@@ -345,7 +363,8 @@ static int plan(struct session *s, const char *store, struct sweep **ret, struct
 		.store = store,
 		.profile_reason = s->o.no_profile ? "as asked for by --no-profile"
 						  : "no collector was asked for",
-		.events = { on_step, on_record, is_stored, on_warn, s },
+		.announce = s->server.announce,
+		.events = { on_step, on_record, is_stored, on_expect, on_warn, s },
 	};
 	int rc = take_starters(s, &o.commands, err);
 	if (!rc)
@@ -409,13 +428,22 @@ static void print_plan(const struct session *s, const struct sweep *sweep)
 		     sweep_cases(sweep), sweep_cases(sweep) == 1 ? "" : "s", total, s->platform.id);
 }
 
+static int open_all(struct session *s, struct buf *store, struct err *err)
+{
+	int rc = run_server_choose(&s->server, &s->o, &s->config, &s->arena, err);
+	if (!rc)
+		rc = find_platform(s, err);
+	if (!rc && !s->o.dry_run)
+		rc = open_store(s, store, err);
+	return rc;
+}
+
 static int measure(struct session *s, struct err *err)
 {
 	struct buf store = { 0 };
 	struct sweep *sweep = NULL;
-	int rc = find_platform(s, err);
-	if (!rc && !s->o.dry_run)
-		rc = open_store(s, &store, err);
+	bool started = false;
+	int rc = open_all(s, &store, err);
 	if (!rc)
 		rc = plan(s, store.data, &sweep, err);
 	if (!rc && s->o.dry_run && s->o.json) {
@@ -423,15 +451,19 @@ static int measure(struct session *s, struct err *err)
 	} else if (!rc && s->o.dry_run) {
 		print_plan(s, sweep);
 	} else if (!rc) {
+		started = true;
 		run_progress_start(&s->progress);
 		rc = start_runner(s, err);
 		if (!rc)
 			rc = sweep_run(sweep, &s->runner, err);
 		run_progress_clear(&s->progress);
-		stop_runner(s);
 	}
 	if (s->records)
 		print_json(s);
+	run_server_tell(&s->server, s->records ? stderr : stdout);
+	if (started)
+		stop_runner(s);
+	run_server_close(&s->server);
 	sweep_free(sweep);
 	buf_done(&store);
 	return rc;
@@ -463,7 +495,8 @@ static int answer(const struct session *s, int rc, const struct err *err)
 	if (rc)
 		return opt_fail("roimeter run", rc, err);
 	if (!s->o.dry_run && s->good + s->bad == 0)
-		(void)fprintf(stderr, "roimeter run: all of it was measured and stored before\n");
+		(void)fprintf(stderr, "roimeter run: all of it was measured and %s before\n",
+			      s->server.url ? "handed over" : "stored");
 	return s->bad ? EXIT_BAD : EXIT_GOOD;
 }
 

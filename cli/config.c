@@ -1,4 +1,4 @@
-/* One table for [store], [run], [env], [platform] and [launcher NAME]. */
+/* One table for [store], [run], [agent], [env], [platform] and [launcher NAME]. */
 #define _GNU_SOURCE
 #include "cli/config.h"
 
@@ -32,6 +32,11 @@ static const struct conf_key keys[] = {
 	  "folders of timer definitions, colon-separated, searched first" },
 	{ "run", "journal", CONF_FLAG, TOP(journal), "yes", 0, 0, NULL,
 	  "keep what was measured on disk until it is stored, for --resume" },
+	{ "run", "server", CONF_TEXT, TOP(server), NULL, 0, 0, NULL,
+	  "address of the daemon that gets the results, by way of this node's agent; empty: the "
+	  "database" },
+	{ "agent", "socket", CONF_TEXT, TOP(agent_socket), NULL, 0, 0, NULL,
+	  "of this node's agent; empty: /run/roimeter-agent/agent.sock" },
 	{ "env", "allow", CONF_WORDS, TOP(env_allow), NULL, 0, 0, NULL,
 	  "names to pass on from the caller's environment; a name may end in *" },
 	{ "platform", "id", CONF_TEXT, TOP(platform), NULL, 0, 0, NULL,

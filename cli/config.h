@@ -17,7 +17,7 @@ struct config_launcher {
 
 struct config {
 	struct arena arena;
-	const char *db;
+	const char *db, *server, *agent_socket;
 	double warmup, clean, timeout_s, grace_s;
 	const char *order, *scratch, *library, *timers;
 	bool journal;

@@ -54,6 +54,10 @@ static int parse(struct run_options *o, int argc, char **argv, int *ret_first, s
 		  "go on with an interrupted run of these cases" },
 		{ "db", OPT_TEXT, &o->db, "FILE",
 		  "database (default: the one in your data folder)" },
+		{ "server", OPT_TEXT, &o->server, "URL",
+		  "give results to this daemon, by way of the agent of this node" },
+		{ "wait", OPT_COUNT, &o->wait_s, "S",
+		  "seconds to wait for their delivery at the end (default: 5)" },
 		{ "no-store", OPT_FLAG, &o->no_store, NULL, "print results, store nothing" },
 		{ "keep-logs", OPT_TEXT, &o->keep_logs, "DIR", "copy logs and output there" },
 		{ "platform", OPT_TEXT, &o->platform, "ID", "name of this machine in the records" },
@@ -98,6 +102,10 @@ static int check_words(const struct run_options *o, struct err *err)
 		return err_set(err, -EINVAL, "--clean 0: at least one clean execution is needed");
 	if (o->ranks == 0)
 		return err_set(err, -EINVAL, "--ranks 0: at least one process is needed");
+	if (o->server && (o->db || o->no_store))
+		return err_set(err, -EINVAL,
+			       "--server and %s: results go to one place; leave one of them out",
+			       o->db ? "--db" : "--no-store");
 	if (o->resume && o->no_store)
 		return err_set(err, -EINVAL,
 			       "--resume and --no-store: what is not to be stored is not kept "
@@ -134,7 +142,9 @@ static int check_manner(const struct run_options *o, struct err *err)
 int run_options_parse(struct run_options *o, int argc, char **argv, struct err *err)
 {
 	int first = 0;
-	*o = (struct run_options){ .warmup = -1, .clean = -1, .ranks = -1, .timeout_s = NAN };
+	*o = (struct run_options){
+		.warmup = -1, .clean = -1, .ranks = -1, .wait_s = -1, .timeout_s = NAN
+	};
 	int rc = parse(o, argc, argv, &first, err);
 	if (rc)
 		return rc;

@@ -10,10 +10,10 @@
 
 struct run_options {
 	const char *suite, *app, *case_, *region, *launcher, *platform, *config, *order, *db,
-		*keep_logs, *format;
+		*keep_logs, *format, *server;
 	struct opt_list vars, env, env_allow, collect;
-	long warmup, clean, ranks; /* -1: not told */
-	double timeout_s;          /* NAN: not told */
+	long warmup, clean, ranks, wait_s; /* -1: not told */
+	double timeout_s;                  /* NAN: not told */
 	bool no_profile, dry_run, resume, no_store, check_config, print_config, json;
 	const char **words; /* selectors, or the command */
 	size_t n_words;

@@ -2,6 +2,7 @@
 #ifndef RUN_CASE_H
 #define RUN_CASE_H
 
+#include "run/announce.h"
 #include "run/capture.h"
 #include "run/command.h"
 #include "run/sweep.h"
@@ -22,8 +23,15 @@ struct case_run {
 	struct made **made; /* each by itself: worked points into it */
 	size_t n_made, made_cap;
 	double spent_s;
-	bool over; /* no more executions */
-	bool stored, resumed, begun;
+	double expected_s, expected_steps; /* of one execution, from earlier runs; NAN */
+	bool spread;                       /* its processes may run on other nodes, too */
+	struct announced announced;        /* what the agent has of it */
+	bool over;                         /* no more executions */
+	/* earlier: executions of another session are in it; resumed: and some of this one, too */
+	bool stored, earlier, resumed, begun;
+	bool lacking;     /* all is measured, and the agent has not all of it */
+	bool cut;         /* the run was ended before this case was done */
+	bool interrupted; /* its record has the status "interrupted" */
 };
 
 /* What the record needs that is not the case's own. */
@@ -31,11 +39,10 @@ struct fill {
 	const struct sweep_options *o;
 	const char *git_commit, *governor;
 	signed char git_dirty;
-	bool interrupted;
 };
 
-/* The record as assemble() wants it: what is known of it by now, before the first execution too. rec
- * is initialised by this call, also when it fails. */
+/* The record as assemble() wants it: what is known of it by now, before the first execution too.
+ * rec is initialised by this call, also when it fails. */
 int fill_known(struct record *rec, struct case_run *c, const struct fill *f, struct err *err);
 
 /* Makes the record of a case; rec is initialised by this call, also when it fails. */

@@ -16,6 +16,7 @@
 
 #include "lib/file.h"
 #include "lib/num.h"
+#include "run/launch.h"
 #include "schema/marklog.h"
 
 #define FIRST_LOOK_NS INT64_C(20000000) /* the program has started its threads by then, mostly */
@@ -49,24 +50,56 @@ static int make_folders(const struct runner *r, const struct command *c, struct 
 	return marklog_losses_create(p->logs, err);
 }
 
-/* The variables that are ours: see contract 3. HPCPERF_ROI_LOG is for programs that were built
- * with that suite's own header. */
+#define OWN_MAX 8
+
+/* The variables that are ours. HPCPERF_ROI_LOG is for programs that were built with that suite's
+ * own header. */
+static int own_variables(struct env_pair own[OWN_MAX], size_t *ret_n, const struct runner *r,
+			 const struct execution_spec *spec, const struct paths *p, struct arena *a)
+{
+	size_t n = 0;
+	own[n++] = (struct env_pair){ "HPCPERF_ROI_LOG", arena_printf(a, "%s/hpcperf", p->logs) };
+	own[n++] = (struct env_pair){ "ROIMETER_LOG", p->logs };
+	own[n++] = (struct env_pair){ "ROIMETER_RUN", spec->run_id };
+	own[n++] = (struct env_pair){ "ROIMETER_EXEC", spec->name };
+	if (r->library)
+		own[n++] = (struct env_pair){ "ROIMETER_LIBRARY", r->library };
+	if (r->agent)
+		own[n++] = (struct env_pair){ "ROIMETER_AGENT", r->agent };
+	*ret_n = n;
+	return own[0].value ? 0 : -ENOMEM;
+}
+
+/* All ranks need ours, and what the case declares, on whatever node they are. */
+static int carried(struct env_pair *ret, struct arena *a, const struct command *c,
+		   const struct env_pair *own, size_t n_own)
+{
+	struct txts names = { .items = arena_array(a, n_own + c->n_set + 1, sizeof *names.items) };
+	if (!names.items)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_own; i++)
+		names.items[names.n++] = own[i].name;
+	for (size_t i = 0; i < c->n_set; i++)
+		if (!env_denied(c->set[i].name))
+			names.items[names.n++] = c->set[i].name;
+	return launch_carry(ret, a, &c->launcher_argv, &names);
+}
+
 static int make_env(const struct runner *r, const struct execution_spec *spec,
 		    const struct paths *p, struct arena *a, char ***ret, struct err *err)
 {
 	struct txts refused = { 0 };
-	struct env_pair own[8];
+	struct env_pair own[OWN_MAX];
 	size_t n = 0;
-	own[n++] = (struct env_pair){ "ROIMETER_LOG", p->logs };
-	own[n++] = (struct env_pair){ "ROIMETER_RUN", spec->run_id };
-	own[n++] = (struct env_pair){ "ROIMETER_EXEC", spec->name };
-	own[n++] = (struct env_pair){ "HPCPERF_ROI_LOG", arena_printf(a, "%s/hpcperf", p->logs) };
-	if (r->library)
-		own[n++] = (struct env_pair){ "ROIMETER_LIBRARY", r->library };
-	if (!own[3].value || env_build(a, r->envp, &spec->command->allow, spec->command->set,
-				       spec->command->n_set, own, n, ret, &refused))
-		return err_set(err, -ENOMEM, "out of memory");
-	return 0;
+	const struct command *c = spec->command;
+	int rc = own_variables(own, &n, r, spec, p, a);
+	if (!rc)
+		rc = carried(&own[n], a, c, own, n);
+	if (!rc && own[n].name)
+		n++;
+	if (!rc)
+		rc = env_build(a, r->envp, &c->allow, c->set, c->n_set, own, n, ret, &refused);
+	return rc ? err_set(err, -ENOMEM, "out of memory") : 0;
 }
 
 static char **make_argv(const struct txts *argv, struct arena *a)

@@ -15,6 +15,7 @@ struct runner {
 	struct scratch scratch;
 	struct peers peers;
 	const char *library; /* of the markers, for ROIMETER_LIBRARY; NULL: not found */
+	const char *agent;   /* socket, for ROIMETER_AGENT; NULL: none is told */
 	const char *cgroup;  /* group of ours in which each execution gets one; NULL: none */
 	char *const *envp;   /* the caller's */
 	double grace_s;

@@ -302,7 +302,7 @@ int fill_known(struct record *rec, struct case_run *c, const struct fill *f, str
 
 int fill_record(struct record *rec, struct case_run *c, const struct fill *f, struct err *err)
 {
-	const struct run_close close = { .complete = !f->interrupted,
+	const struct run_close close = { .complete = !c->cut,
 					 .planned = c->warmups + c->cleans,
 					 .begun_real_ns = ROI_UNKNOWN };
 	int rc = fill_known(rec, c, f, err);

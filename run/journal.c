@@ -1,6 +1,6 @@
 /* The journal's file: lines of JSON, some followed by bytes.
  *   {"journal":1,"cases":[{"app":..,"case":..,"fingerprint":..,"run_id":..}]}
- *   {"begin":i,"run_id":".."}
+ *   {"begin":i,"run_id":"..","resumed":false}
  *   {"execution":i, ..., "blobs":[["L","name",bytes,packed],...]}   and the packed bytes
  *   {"stored":i,"interrupted":false} */
 #define _GNU_SOURCE
@@ -197,10 +197,11 @@ int journal_resume(struct journal **ret, const char *folder, const char *key,
 	return 0;
 }
 
-int journal_begin(struct journal *j, size_t i, const char *run_id, struct err *err)
+int journal_begin(struct journal *j, size_t i, const char *run_id, bool resumed, struct err *err)
 {
 	struct buf b = { 0 };
-	buf_printf(&b, "{\"begin\":%zu,\"run_id\":\"%s\"}\n", i, run_id);
+	buf_printf(&b, "{\"begin\":%zu,\"run_id\":\"%s\",\"resumed\":%s}\n", i, run_id,
+		   resumed ? "true" : "false");
 	int rc = append(j, &b, false, err);
 	buf_done(&b);
 	return rc;

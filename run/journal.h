@@ -19,6 +19,7 @@ struct journal_case {
 	char run_id[40];  /* empty: not begun */
 	bool stored;      /* its record is in the store */
 	bool interrupted; /* with the status "interrupted": a resumed run makes a new record */
+	bool resumed;     /* executions of more than one session are in it */
 };
 
 struct journal;
@@ -36,9 +37,10 @@ int journal_resume(struct journal **ret, const char *folder, const char *key,
 		   struct journal_case *cases, size_t n,
 		   int (*each)(void *arg, size_t i, struct capture *c), void *arg, struct err *err);
 
-/* Append: case i begins under its run id; an execution of it; its record is stored. -ENOSPC and so
- * on: the journal is then of no more use, and the run goes on without. */
-int journal_begin(struct journal *j, size_t i, const char *run_id, struct err *err);
+/* Append: case i begins under its run id, or goes on in another session (resumed); an execution of
+ * it; its record is stored. -ENOSPC and so on: the journal is then of no more use, and the run goes
+ * on without. */
+int journal_begin(struct journal *j, size_t i, const char *run_id, bool resumed, struct err *err);
 int journal_add(struct journal *j, size_t i, const struct capture *c, struct err *err);
 int journal_stored(struct journal *j, size_t i, bool interrupted, struct err *err);
 

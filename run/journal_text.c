@@ -37,10 +37,11 @@ void journal_put_head(struct buf *b, const struct journal_case *cases, size_t n)
 	json_t *list = json_array();
 	for (size_t i = 0; i < n; i++)
 		(void)json_array_append_new(
-			list, json_pack("{s:s,s:s,s:s,s:s,s:b,s:b}", "app", cases[i].app, "case",
+			list, json_pack("{s:s,s:s,s:s,s:s,s:b,s:b,s:b}", "app", cases[i].app, "case",
 					cases[i].name, "fingerprint", cases[i].fingerprint,
 					"run_id", cases[i].run_id, "stored", cases[i].stored,
-					"interrupted", cases[i].interrupted));
+					"interrupted", cases[i].interrupted, "resumed",
+					cases[i].resumed));
 	put_line(b, json_pack("{s:i,s:o}", "journal", JOURNAL_VERSION, "cases", list));
 }
 
@@ -320,6 +321,7 @@ static int get_head(struct map *m, const json_t *list, struct journal_case *case
 			memcpy(c->run_id, id, strlen(id) + 1);
 			c->stored = json_is_true(json_object_get(j, "stored"));
 			c->interrupted = json_is_true(json_object_get(j, "interrupted"));
+			c->resumed = json_is_true(json_object_get(j, "resumed"));
 		}
 	}
 	return 0;
@@ -345,8 +347,10 @@ static int get_line(struct cursor *at, const json_t *line, struct map *m,
 		const char *id = json_string_value(json_object_get(line, "run_id"));
 		if (!id || strlen(id) >= sizeof cases->run_id)
 			return -EBADMSG;
-		if (to != NO_CASE)
+		if (to != NO_CASE) {
 			memcpy(cases[to].run_id, id, strlen(id) + 1);
+			cases[to].resumed = json_is_true(json_object_get(line, "resumed"));
+		}
 		return 0;
 	}
 	if (!execution) {

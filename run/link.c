@@ -15,7 +15,10 @@
 #include <unistd.h>
 
 #include "lib/unixsock.h"
+#include "schema/codec.h"
 #include "schema/local.h"
+
+#define STATUS_MAX_BYTES ((size_t)64 << 20)
 
 int64_t link_now_ns(void)
 {
@@ -187,6 +190,58 @@ int link_receive(int fd, struct link_answer *ret, const struct link_wait *w, str
 				    "another version?")
 			  : 0;
 	}
+}
+
+int link_pause(const struct link_wait *w)
+{
+	return wait_for(-1, 0, w) == -EINTR ? -EINTR : 0;
+}
+
+/* ---- status ---------------------------------------------------------------------------------- */
+
+static int read_from_start(int fd, struct buf *b)
+{
+	char part[8192];
+	for (off_t at = 0;;) {
+		ssize_t n = pread(fd, part, sizeof part, at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return b->failed ? -ENOMEM : 0;
+		buf_put(b, part, (size_t)n);
+		at += n;
+	}
+}
+
+int link_status(int fd, json_t **ret, const struct link_wait *w, struct err *err)
+{
+	struct link_answer answer;
+	struct buf text = { .max = STATUS_MAX_BYTES };
+	int rc = link_send(fd, LOCAL_STATUS, strlen(LOCAL_STATUS), -1, w, err);
+	if (!rc)
+		rc = link_receive(fd, &answer, w, err);
+	if (rc)
+		return rc;
+	if (answer.kind == LINK_REFUSED)
+		return err_set(err, answer.rc, "%s", answer.why.text);
+	if (answer.kind != LINK_STATUS)
+		return err_set(err, -EPROTO, "the agent answers what was not asked for");
+	rc = read_from_start(answer.pass, &text);
+	(void)close(answer.pass);
+	if (rc)
+		(void)err_set(err, rc, "read the agent's status: %s", strerror(-rc));
+	else
+		rc = json_parse(ret, text.data ? text.data : "", text.len, "the agent's status",
+				err);
+	if (!rc && !json_is_object(*ret)) {
+		json_decref(*ret);
+		*ret = NULL;
+		rc = err_set(err, -EPROTO, "the agent's status is no object");
+	}
+	buf_done(&text);
+	return rc;
 }
 
 /* ---- what is passed -------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #ifndef RUN_LINK_H
 #define RUN_LINK_H
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +42,13 @@ struct link_answer {
 
 /* The next answer. -EPIPE, -ETIMEDOUT, -EINTR as above; -EPROTO: not what an agent says. */
 int link_receive(int fd, struct link_answer *ret, const struct link_wait *w, struct err *err);
+
+/* What the agent says about itself (docs/agent-status.md); the caller's. Not while other answers
+ * are awaited. */
+int link_status(int fd, json_t **ret, const struct link_wait *w, struct err *err);
+
+/* Only waits. -EINTR: cancelled; else 0. */
+int link_pause(const struct link_wait *w);
 
 /* An anonymous file that holds these bytes and can't be changed any more, to be passed. */
 int link_memory(const void *bytes, size_t n, struct err *err);

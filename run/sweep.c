@@ -1,6 +1,6 @@
 /* The order of executions, and what each leads to. */
 #define _GNU_SOURCE
-#include "run/sweep.h"
+#include "run/sweep_impl.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,225 +11,13 @@
 #include <time.h>
 
 #include "lib/num.h"
-#include "lib/version.h"
-#include "run/case.h"
 #include "run/git.h"
-#include "run/hash.h"
-#include "run/journal.h"
 #include "schema/runid.h"
-
-#define EXECUTIONS_MAX 1000
-
-struct sweep {
-	struct sweep_options o;
-	struct arena arena;
-	struct case_run *cases;
-	struct journal_case *journal_cases;
-	size_t n;
-	char key[HASH_TEXT_BYTES];
-	struct journal *journal;
-	struct fill fill;
-	double order; /* of the next execution, over all cases */
-};
 
 static void warn(const struct sweep *s, const char *text)
 {
 	if (s->o.events.warn)
 		s->o.events.warn(s->o.events.arg, text);
-}
-
-/* ---- the plan ---- */
-
-static double first_known(double a, double b, double c)
-{
-	return known(a) ? a : known(b) ? b : c;
-}
-
-static int check_counts(const struct case_run *c, struct err *err)
-{
-	if (!(c->cleans >= 1) || c->warmups + c->cleans > EXECUTIONS_MAX)
-		return err_set(err, -EINVAL,
-			       "%s/%s: %.15g warm-up and %.15g clean executions; at least one "
-			       "clean one is "
-			       "needed, and %d together are the most",
-			       c->c->app, c->c->name, c->warmups, c->cleans, EXECUTIONS_MAX);
-	return 0;
-}
-
-static int load_timer(struct sweep *s, struct case_run *c, struct err *err)
-{
-	const char *region = c->c->region ? c->c->region : "markers";
-	if (strncmp(region, "range:", 6) == 0)
-		return err_set(err, -EINVAL,
-			       "%s/%s: region: %s needs a collector, and only \"none\" is there; "
-			       "use markers "
-			       "or a timer",
-			       c->c->app, c->c->name, region);
-	if (strncmp(region, "timer:", 6) != 0)
-		return 0;
-	int rc = timer_def_load(&c->timer, region + 6, s->o.timer_path, err);
-	if (rc)
-		return err_wrap(err, rc, "%s/%s", c->c->app, c->c->name);
-	c->timer_files = timer_def_files(c->timer);
-	return 0;
-}
-
-/* Names that would be passed on and that the credential rule keeps out. */
-static int find_refused(struct sweep *s, struct case_run *c, struct err *err)
-{
-	char **envp = NULL;
-	int rc = env_build(&s->arena, s->o.commands.envp, &c->command.allow, c->command.set,
-			   c->command.n_set, NULL, 0, &envp, &c->refused);
-	return rc ? err_set(err, rc, "out of memory") : 0;
-}
-
-/* What must be the same for an execution of an earlier session to count. */
-static int take_fingerprint(struct sweep *s, struct case_run *c)
-{
-	struct hash *h = hash_new();
-	char text[HASH_TEXT_BYTES];
-	if (!h)
-		return -ENOMEM;
-	const char *const parts[] = {
-		ROIMETER_VERSION_TEXT,
-		c->c->app,
-		c->c->name,
-		c->c->region ? c->c->region : "",
-		s->o.platform->id,
-		c->command.cwd ? c->command.cwd : "",
-		c->command.exe_hash ? c->command.exe_hash : "",
-		c->command.input_hash,
-		s->o.suite->hash ? s->o.suite->hash : "",
-	};
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		hash_text(h, parts[i]);
-	for (size_t i = 0; i < c->command.argv.n; i++)
-		hash_text(h, c->command.argv.items[i]);
-	hash_text(h, "");
-	for (size_t i = 0; i < c->command.allow.n; i++)
-		hash_text(h, c->command.allow.items[i]);
-	hash_end(h, text);
-	c->fingerprint = arena_strdup(&s->arena, text);
-	return c->fingerprint ? 0 : -ENOMEM;
-}
-
-static int plan_case(struct sweep *s, struct case_run *c, const struct suite_case *suite_case,
-		     struct err *err)
-{
-	const struct sweep_options *o = &s->o;
-	c->c = suite_case;
-	c->warmups = first_known(o->warmup, suite_case->warmup, o->default_warmup);
-	c->cleans = first_known(o->clean, suite_case->clean, o->default_clean);
-	c->timeout_s = first_known(o->timeout_s, suite_case->timeout_s, o->default_timeout_s);
-	int rc = check_counts(c, err);
-	if (!rc)
-		rc = command_make(&c->command, &s->arena, suite_case, &o->commands, err);
-	if (!rc)
-		rc = load_timer(s, c, err);
-	if (!rc)
-		rc = find_refused(s, c, err);
-	if (!rc && !o->commands.plan_only)
-		rc = command_hash(&c->command, &s->arena, err);
-	if (!rc && !o->commands.plan_only && take_fingerprint(s, c))
-		rc = err_set(err, -ENOMEM, "out of memory");
-	return rc;
-}
-
-/* The journal of this way of calling: the same suite, cases and store. */
-static int make_key(struct sweep *s)
-{
-	struct hash *h = hash_new();
-	if (!h)
-		return -ENOMEM;
-	hash_text(h, s->o.suite->name);
-	hash_text(h, s->o.suite->file ? s->o.suite->file : "");
-	hash_text(h, s->o.store ? s->o.store : "");
-	for (size_t i = 0; i < s->n; i++) {
-		hash_text(h, s->cases[i].c->app);
-		hash_text(h, s->cases[i].c->name);
-	}
-	hash_end(h, s->key);
-	return 0;
-}
-
-static int make_journal_cases(struct sweep *s)
-{
-	s->journal_cases = arena_array(&s->arena, s->n + 1, sizeof *s->journal_cases);
-	if (!s->journal_cases)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->n; i++)
-		s->journal_cases[i] =
-			(struct journal_case){ .app = s->cases[i].c->app,
-					       .name = s->cases[i].c->name,
-					       .fingerprint = s->cases[i].fingerprint };
-	return 0;
-}
-
-int sweep_new(struct sweep **ret, const struct sweep_options *o, struct err *err)
-{
-	struct sweep *s = calloc(1, sizeof *s);
-	if (!s)
-		return err_set(err, -ENOMEM, "out of memory");
-	s->o = *o;
-	int rc = 0;
-	s->cases = calloc(o->suite->n_cases + 1, sizeof *s->cases);
-	if (!s->cases)
-		rc = err_set(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; !rc && i < o->suite->n_cases; i++)
-		if (o->chosen[i])
-			rc = plan_case(s, &s->cases[s->n++], &o->suite->cases[i], err);
-	if (!rc && (make_key(s) || make_journal_cases(s)))
-		rc = err_set(err, -ENOMEM, "out of memory");
-	if (rc) {
-		sweep_free(s);
-		return rc;
-	}
-	*ret = s;
-	return 0;
-}
-
-static void free_made(struct case_run *c)
-{
-	for (size_t i = 0; i < c->n_made; i++) {
-		worked_done(&c->made[i]->worked);
-		capture_done(&c->made[i]->capture);
-		free(c->made[i]);
-	}
-	free(c->made);
-	c->made = NULL;
-	c->n_made = c->made_cap = 0;
-}
-
-void sweep_free(struct sweep *s)
-{
-	if (!s)
-		return;
-	for (size_t i = 0; s->cases && i < s->n; i++) {
-		free_made(&s->cases[i]);
-		timer_def_free(s->cases[i].timer);
-	}
-	free(s->cases);
-	journal_close(s->journal, false);
-	arena_free(&s->arena);
-	free(s);
-}
-
-size_t sweep_cases(const struct sweep *s)
-{
-	return s->n;
-}
-
-const struct command *sweep_command(const struct sweep *s, size_t i)
-{
-	return &s->cases[i].command;
-}
-
-void sweep_counts(const struct sweep *s, size_t i, double *ret_warmups, double *ret_cleans,
-		  double *ret_timeout_s)
-{
-	*ret_warmups = s->cases[i].warmups;
-	*ret_cleans = s->cases[i].cleans;
-	*ret_timeout_s = s->cases[i].timeout_s;
 }
 
 /* ---- one execution more ---- */
@@ -253,7 +41,7 @@ static bool stops_case(const struct case_run *c, const struct made *m)
 	if (c->timer)
 		return m->worked.timer.rc != 0;
 	/* The first one without a region: no other will have one, mostly. */
-	return m->worked.logs.n == 0 && strcmp(row->name, "clean.0") == 0;
+	return m->worked.logs.n == 0 && strcmp(row->name, "clean.0") == 0 && !c->spread;
 }
 
 /* The callee takes the capture. */
@@ -308,13 +96,44 @@ static void journal_failed(struct sweep *s, const struct err *err)
 static void begin_case(struct sweep *s, struct case_run *c)
 {
 	struct err why = { 0 };
-	if (c->begun)
+	bool goes_on = c->earlier && !c->resumed;
+	if (c->begun && !goes_on)
 		return;
 	c->begun = true;
+	c->resumed |= goes_on;
 	if (!c->run_id[0])
 		make_run_id(c->run_id);
-	if (s->journal && journal_begin(s->journal, (size_t)(c - s->cases), c->run_id, &why))
+	if (s->journal &&
+	    journal_begin(s->journal, (size_t)(c - s->cases), c->run_id, c->resumed, &why))
 		journal_failed(s, &why);
+	c->expected_s = c->expected_steps = NAN;
+	if (s->o.events.expect)
+		s->o.events.expect(s->o.events.arg, c->c->app, c->c->name, &c->expected_s,
+				   &c->expected_steps);
+}
+
+/* ---- the agent ---- */
+
+/* Never stops a measurement. That the agent is away is said when it begins, and when it ends. */
+static int tell_agent(struct sweep *s, struct case_run *c, const struct announce_news *news)
+{
+	char text[ERR_TEXT_BYTES + 128];
+	struct err why = { .text = "" };
+	if (!s->o.announce)
+		return 0;
+	int rc = announce_case(s->o.announce, c, &s->fill, news, &why);
+	if (rc && rc != -EINTR && !s->away && why.text[0]) {
+		(void)snprintf(text, sizeof text,
+			       "%s; the measurement goes on, and the agent is told when it is "
+			       "there again",
+			       why.text);
+		warn(s, text);
+		s->away = true;
+	} else if (!rc && s->away) {
+		warn(s, "the agent answers again, and has been told what it had missed");
+		s->away = false;
+	}
+	return rc;
 }
 
 static size_t count_done(const struct sweep *s)
@@ -372,6 +191,8 @@ static int make_one(struct sweep *s, struct runner *r, struct case_run *c, const
 	};
 	struct capture capture;
 	struct err why = { 0 };
+	const struct announce_news begins = { .running = name, .order = spec.order }, ended = { 0 };
+	(void)tell_agent(s, c, &begins);
 	int rc = execute(r, &spec, &capture, err);
 	if (rc) {
 		capture_done(&capture);
@@ -379,7 +200,10 @@ static int make_one(struct sweep *s, struct runner *r, struct case_run *c, const
 	}
 	if (s->journal && journal_add(s->journal, (size_t)(c - s->cases), &capture, &why))
 		journal_failed(s, &why);
-	return add_made(c, &capture, err);
+	rc = add_made(c, &capture, err);
+	if (!rc)
+		(void)tell_agent(s, c, &ended);
+	return rc;
 }
 
 /* ---- a case is done ---- */
@@ -389,29 +213,62 @@ static bool is_complete(const struct case_run *c)
 	return c->over || (double)c->n_made >= c->warmups + c->cleans;
 }
 
+/* It is in its place: nothing of it need be kept any more. */
+static void settle(struct sweep *s, struct case_run *c)
+{
+	struct err why = { 0 };
+	c->lacking = false;
+	if (s->journal && journal_stored(s->journal, (size_t)(c - s->cases), c->interrupted, &why))
+		journal_failed(s, &why);
+	sweep_free_made(c);
+}
+
 static int finish_case(struct sweep *s, struct case_run *c, struct err *err)
 {
+	static const struct announce_news end = { .end = true };
 	struct record rec;
-	struct err why = { 0 };
-	bool known_already = c->resumed && s->o.events.is_stored &&
-			     s->o.events.is_stored(s->o.events.arg, c->run_id);
 	/* A run that was killed between the store and its journal has stored this one. */
+	bool known_already = c->earlier && s->o.events.is_stored &&
+			     s->o.events.is_stored(s->o.events.arg, c->run_id);
 	int rc = 0;
-	bool interrupted = false;
 	if (!known_already) {
 		rc = fill_record(&rec, c, &s->fill, err);
 		if (!rc)
 			rc = s->o.events.record(s->o.events.arg, &rec, err);
-		interrupted = !rc && strcmp(rec.body.status, "interrupted") == 0;
+		c->interrupted = !rc && strcmp(rec.body.status, "interrupted") == 0;
 		record_done(&rec);
 	}
 	if (rc)
 		return rc;
 	c->stored = true;
-	if (s->journal && journal_stored(s->journal, (size_t)(c - s->cases), interrupted, &why))
-		journal_failed(s, &why);
-	free_made(c);
+	c->lacking = tell_agent(s, c, &end) != 0;
+	if (!c->lacking)
+		settle(s, c);
 	return 0;
+}
+
+/* What the agent did not take before: the last try. */
+static int hand_over(struct sweep *s, struct err *err)
+{
+	static const struct announce_news end = { .end = true };
+	struct err why = { .text = "" };
+	size_t lacking = 0;
+	int rc = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		struct case_run *c = &s->cases[i];
+		if (c->lacking && !(rc == -ECONNREFUSED || rc == -ETIMEDOUT || rc == -EINTR))
+			rc = announce_case(s->o.announce, c, &s->fill, &end, &why);
+		if (c->lacking && !rc)
+			settle(s, c);
+		lacking += c->lacking;
+	}
+	if (!lacking)
+		return 0;
+	return err_set(err, -EHOSTUNREACH, "%s; %zu run%s measured and not handed over%s", why.text,
+		       lacking, lacking == 1 ? " is" : "s are",
+		       s->journal ? ", and kept here: the same call with --resume hands over what "
+				    "is left"
+				  : ", and no journal was kept");
 }
 
 /* k counts executions of one stage. */
@@ -456,14 +313,18 @@ static int run_interleaved(struct sweep *s, struct runner *r, struct err *err)
 	return rc;
 }
 
-/* What was measured before an interrupt is kept, as such. */
+/* What was measured before an interrupt is kept, as such. Executions of an earlier session that
+ * this one never came to stay in the journal: their run was told as interrupted then. */
 static int finish_interrupted(struct sweep *s, struct err *err)
 {
 	int rc = 0;
-	s->fill.interrupted = true;
-	for (size_t i = 0; !rc && i < s->n; i++)
-		if (!s->cases[i].stored && s->cases[i].n_made)
-			rc = finish_case(s, &s->cases[i], err);
+	for (size_t i = 0; !rc && i < s->n; i++) {
+		struct case_run *c = &s->cases[i];
+		if (c->stored || !c->n_made || !c->begun)
+			continue;
+		c->cut = true;
+		rc = finish_case(s, c, err);
+	}
 	return rc;
 }
 
@@ -477,7 +338,7 @@ static int take_earlier(void *arg, size_t i, struct capture *capture)
 		capture_done(capture);
 		return 0;
 	}
-	c->resumed = true;
+	c->earlier = true;
 	if (capture->row.order >= s->order)
 		s->order = capture->row.order + 1;
 	return add_made(c, capture, NULL);
@@ -498,11 +359,15 @@ static int resume(struct sweep *s, struct err *err)
 		 */
 		if (j->stored && j->interrupted)
 			j->run_id[0] = 0;
+		/* The agent has ended the run of a runner that was killed: it stays so, too. */
+		if (s->o.announce && !j->stored && !is_complete(c))
+			j->run_id[0] = 0;
 		c->stored = j->stored && !j->interrupted;
 		c->begun = j->run_id[0] != 0;
+		c->resumed = j->resumed;
 		memcpy(c->run_id, j->run_id, sizeof c->run_id);
 		if (c->stored)
-			free_made(c);
+			sweep_free_made(c);
 	}
 	return rc;
 }
@@ -548,12 +413,16 @@ int sweep_run(struct sweep *s, struct runner *r, struct err *err)
 		rc = s->o.interleaved ? run_interleaved(s, r, err) : run_case_after_case(s, r, err);
 	if (rc == -EINTR) {
 		int stored = finish_interrupted(s, err);
+		if (!stored && s->o.announce)
+			stored = hand_over(s, err);
 		return stored ? stored
 			      : err_set(err, -EINTR, "interrupted; %s",
 					s->journal
 						? "--resume goes on from here"
 						: "no journal was kept, so a next run starts anew");
 	}
+	if (!rc && s->o.announce)
+		rc = hand_over(s, err);
 	if (!rc) {
 		journal_close(s->journal, true);
 		s->journal = NULL;

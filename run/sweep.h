@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "run/announce.h"
 #include "run/command.h"
 #include "run/execute.h"
 #include "node/platform.h"
@@ -24,6 +25,10 @@ struct sweep_events {
 	int (*record)(void *arg, const struct record *rec, struct err *err);
 	/* Is a run of this id stored already? Asked when a killed run is taken up. */
 	bool (*is_stored)(void *arg, const char *run_id);
+	/* Duration and steps of one execution, as an earlier run of this case had them; leaves
+	 * alone what is not known. May be NULL. */
+	void (*expect)(void *arg, const char *app, const char *name, double *ret_s,
+		       double *ret_steps);
 	/* Something that the person should know, a sentence. */
 	void (*warn)(void *arg, const char *text);
 	void *arg;
@@ -41,6 +46,7 @@ struct sweep_options {
 	const char *journal_folder; /* NULL: no journal, so a killed run can't be taken up */
 	const char *store;          /* name of the store: part of the journal's identity */
 	const char *profile_reason; /* why nothing is profiled */
+	struct announce *announce;  /* the agent that is told of all this; NULL: none */
 	struct sweep_events events;
 };
 
@@ -56,8 +62,9 @@ const struct command *sweep_command(const struct sweep *s, size_t i);
 void sweep_counts(const struct sweep *s, size_t i, double *ret_warmups, double *ret_cleans,
 		  double *ret_timeout_s);
 
-/* Runs the plan. 0 also when cases fail: their records tell. -EINTR: it was interrupted. Others:
- * it could not go on; the journal, if there is one, has what was done. */
+/* Runs the plan. 0 also when cases fail: their records tell. -EINTR: it was interrupted.
+ * -EHOSTUNREACH: it was done, and the agent could not be told of all of it. Others: it could not go
+ * on; the journal, if there is one, has what was done. */
 int sweep_run(struct sweep *s, struct runner *r, struct err *err);
 
 #endif

@@ -196,8 +196,8 @@ static void fill_capture(struct capture *c, const char *name, enum end end)
 static void a_journal_gives_back_what_it_took(void **state)
 {
 	(void)state;
-	struct journal_case cases[] = { { "a", "one", "f1", "id-1", false, false },
-					{ "a", "two", "f2", "", false, false } };
+	struct journal_case cases[] = { { "a", "one", "f1", "id-1", false, false, false },
+					{ "a", "two", "f2", "", false, false, false } };
 	struct buf b = { 0 };
 	struct capture c;
 	size_t good = 0;
@@ -211,8 +211,8 @@ static void a_journal_gives_back_what_it_took(void **state)
 	buf_puts(&b, "{\"begin\":1,\"run_id\":\"id-2\"}\n{\"stored\":0,\"interrupted\":false}\n");
 	assert_int_equal(journal_count(b.data, b.len), 2);
 
-	struct journal_case back[] = { { "a", "two", "f2", "", false, false },
-				       { "a", "one", "f1", "", false, false } };
+	struct journal_case back[] = { { "a", "two", "f2", "", false, false, false },
+				       { "a", "one", "f1", "", false, false, false } };
 	assert_int_equal(journal_get(b.data, b.len, back, 2, keep, NULL, &good, NULL), 0);
 	assert_int_equal(good, b.len);
 	assert_int_equal(got_n, 1); /* the interrupted one is made again */
@@ -240,7 +240,7 @@ static void a_journal_gives_back_what_it_took(void **state)
 static void a_cut_journal_is_read_up_to_the_cut(void **state)
 {
 	(void)state;
-	struct journal_case cases[] = { { "a", "one", "f1", "id-1", false, false } };
+	struct journal_case cases[] = { { "a", "one", "f1", "id-1", false, false, false } };
 	struct buf b = { 0 };
 	struct capture c;
 	journal_put_head(&b, cases, 1);
@@ -274,8 +274,8 @@ static void a_cut_journal_is_read_up_to_the_cut(void **state)
 static void another_fingerprint_starts_from_nothing(void **state)
 {
 	(void)state;
-	struct journal_case then = { "a", "one", "f1", "id-1", false, false },
-			    now = { "a", "one", "f9", "", false, false };
+	struct journal_case then = { "a", "one", "f1", "id-1", false, false, false },
+			    now = { "a", "one", "f9", "", false, false, false };
 	struct buf b = { 0 };
 	struct capture c;
 	size_t good;
