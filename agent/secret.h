@@ -1,0 +1,12 @@
+/* The token in a file that others may not read. */
+#ifndef AGENT_SECRET_H
+#define AGENT_SECRET_H
+
+#include "lib/err.h"
+
+#define SECRET_BYTES 256
+
+/* -EACCES: others may read or change the file; -EINVAL: there is no token in it; -ENOENT. */
+int secret_read(char ret[SECRET_BYTES], const char *path, struct err *err);
+
+#endif
