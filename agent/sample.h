@@ -34,15 +34,20 @@ struct samples_options {
 	uint64_t process_period_ns, node_period_ns;
 	bool when_idle;           /* sample the node also while nothing is on it; else only then */
 	unsigned max_descriptors; /* kept open at most; 0: half of what this process may have */
+	const char *const *which; /* names of samplers, the only ones to be used; n_which 0: all */
+	size_t n_which;
 };
+
+/* "processes", "cgroups", "stat", ... NULL past the last. */
+const char *samples_name(size_t i);
 
 struct samples;
 
-/* The strings of o are copied. Nothing is read yet. -EINVAL: a period; -ENOMEM. */
+/* The strings of o are copied. Nothing is read yet. -EINVAL: a period, or a name; -ENOMEM. */
 int samples_new(struct samples **ret, const struct samples_options *o, struct err *err);
 void samples_free(struct samples *s); /* NULL is fine */
 
-/* ---- what is on the node --------------------------------------------------------------------- */
+/* ---- what is on the node ------------------------------------------------------------------- */
 
 struct sample_who {
 	const char *stream;     /* names it for ever: scope "process:STREAM" */
@@ -69,8 +74,7 @@ int samples_set_run(struct samples *s, bool busy, const char *run, const char *e
 /* From now on nothing is read; or it is again. Twice the same changes nothing. */
 void samples_quiet(struct samples *s, bool quiet, uint64_t mono_ns);
 
-/* ---- sampling ---------------------------------------------------------------------------------
- */
+/* ---- sampling ------------------------------------------------------------------------------ */
 
 struct sample_time {
 	int64_t real_ns;  /* CLOCK_REALTIME */
@@ -88,8 +92,7 @@ typedef void samples_put(void *arg, const struct frame *f);
 /* Read what is due, if anything is, and hand out a frame for each thing that was read. How many. */
 unsigned samples_take(struct samples *s, struct sample_time now, samples_put *put, void *arg);
 
-/* ---- what it costs -----------------------------------------------------------------------------
- */
+/* ---- what it costs ------------------------------------------------------------------------- */
 
 struct sample_cost {
 	double cpu_s, wakeups, bytes;
@@ -104,7 +107,7 @@ struct sample_cost samples_cost(const struct samples *s, const struct sampled *p
 struct sample_cost samples_cost_all(const struct samples *s);
 
 /* For the status: what has troubles now, a sentence each ("lustre: open ...: Permission denied").
- * Calls each for every one of them. */
+ */
 void samples_each_trouble(const struct samples *s, void (*each)(void *arg, const char *text),
 			  void *arg);
 

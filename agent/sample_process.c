@@ -1,0 +1,126 @@
+/* One process: two preads of descriptors that are kept. They answer ESRCH once it is gone, so that
+ * nobody is ever taken for it who got its number. */
+#define _GNU_SOURCE
+#include "agent/sample_impl.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	CPU_USER,
+	CPU_SYSTEM,
+	FAULTS_MINOR,
+	FAULTS_MAJOR,
+	RSS,
+	THREADS,
+	READ_CHARS, /* from here on: /proc/PID/io */
+	WRITE_CHARS,
+	READ_CALLS,
+	WRITE_CALLS,
+	READ_BYTES,
+	WRITE_BYTES,
+	CANCELLED_BYTES,
+};
+
+/* What io has includes children that were waited for, what stat has does not. */
+const struct text_key sample_process_keys[PROCESS_VALUES] = {
+	[CPU_USER] = { "", "cpu_user_s", 1, 1 },
+	[CPU_SYSTEM] = { "", "cpu_system_s", 1, 1 },
+	[FAULTS_MINOR] = { "", "page_faults_minor", 1, 1 },
+	[FAULTS_MAJOR] = { "", "page_faults_major", 1, 1 },
+	[RSS] = { "", "rss_bytes", 1, 1 },
+	[THREADS] = { "", "threads", 1, 1 },
+	[READ_CHARS] = { "rchar", "read_call_bytes", 1, 1 },
+	[WRITE_CHARS] = { "wchar", "write_call_bytes", 1, 1 },
+	[READ_CALLS] = { "syscr", "read_calls", 1, 1 },
+	[WRITE_CALLS] = { "syscw", "write_calls", 1, 1 },
+	[READ_BYTES] = { "read_bytes", "read_bytes", 1, 1 },
+	[WRITE_BYTES] = { "write_bytes", "write_bytes", 1, 1 },
+	[CANCELLED_BYTES] = { "cancelled_write_bytes", "cancelled_write_bytes", 1, 1 },
+};
+
+/* Numbers of fields as in proc(5). */
+enum {
+	FIELD_MINFLT = 10,
+	FIELD_MAJFLT = 12,
+	FIELD_UTIME = 14,
+	FIELD_STIME = 15,
+	FIELD_THREADS = 20,
+	FIELD_START = 22,
+	FIELD_RSS = 24,
+};
+
+/* The fields stand behind the name, which may hold blanks, brackets and line ends. */
+void sample_process_stat(struct str text, double *values, uint64_t *ret_start_ticks)
+{
+	double fields[FIELD_RSS + 1];
+	const char *name_end = text.n ? memrchr(text.p, ')', text.n) : NULL;
+	struct str rest, line = { .p = NULL };
+	*ret_start_ticks = 0;
+	if (!name_end)
+		return;
+	rest = (struct str){ .p = name_end + 1, .n = text.n - (size_t)(name_end + 1 - text.p) };
+	(void)text_line(&rest, &line);
+	for (int i = 3; i <= FIELD_RSS; i++)
+		fields[i] = text_next_number(&line);
+	double ticks = (double)sysconf(_SC_CLK_TCK);
+	values[CPU_USER] = fields[FIELD_UTIME] / ticks;
+	values[CPU_SYSTEM] = fields[FIELD_STIME] / ticks;
+	values[FAULTS_MINOR] = fields[FIELD_MINFLT];
+	values[FAULTS_MAJOR] = fields[FIELD_MAJFLT];
+	values[RSS] = fields[FIELD_RSS] * (double)sysconf(_SC_PAGESIZE);
+	values[THREADS] = fields[FIELD_THREADS];
+	if (fields[FIELD_START] < 1e18)
+		*ret_start_ticks = (uint64_t)fields[FIELD_START];
+}
+
+void sample_process_io(struct str text, double *values)
+{
+	text_keys(text, sample_process_keys + READ_CHARS, PROCESS_VALUES - READ_CHARS,
+		  values + READ_CHARS);
+}
+
+static int read_file(struct sampled *p, struct sample_reader *r, struct sample_file *f,
+		     const char *name, struct str *ret, struct err *err)
+{
+	char path[64];
+	if (f->fd < 0)
+		(void)snprintf(path, sizeof path, "/proc/%ld/%s", (long)p->pid, name);
+	return sample_read(r, f, f->fd < 0 ? path : NULL, SAMPLE_ONE_PIECE, ret, err);
+}
+
+/* A process that is there and can't be found: /proc is mounted with hidepid. */
+static int hidden(const struct sampled *p, const struct sample_reader *r, struct err *err)
+{
+	if (*r->root || (kill(p->pid, 0) && errno == ESRCH))
+		return -ESRCH;
+	return err_set(err, -EACCES, "/proc/%ld is hidden from this user (hidepid)", (long)p->pid);
+}
+
+int sample_process_read(struct sampled *p, struct sample_reader *r, double *values, int *ret_io_rc,
+			struct err *err)
+{
+	struct str text;
+	uint64_t start;
+	for (int i = 0; i < PROCESS_VALUES; i++)
+		values[i] = (double)NAN;
+	*ret_io_rc = 0;
+	int rc = read_file(p, r, &p->stat, "stat", &text, err);
+	if (rc == -ENOENT)
+		return hidden(p, r, err);
+	if (rc)
+		return rc;
+	sample_process_stat(text, values, &start);
+	if (p->start_ticks && start && start != p->start_ticks)
+		return -ESRCH;
+	rc = read_file(p, r, &p->io, "io", &text, err);
+	if (rc == -ESRCH)
+		return rc;
+	if (!rc)
+		sample_process_io(text, values);
+	*ret_io_rc = rc;
+	return 0;
+}
