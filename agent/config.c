@@ -52,11 +52,13 @@ static const struct conf_key keys[] = {
 	{ "spool", "age", CONF_NUMBER, AT(age_s), "1", 0.01, 3600, NULL,
 	  "seconds after which it is ended, made durable and sent, at most" },
 	{ "sample", "period", CONF_NUMBER, AT(period_s), "1", 0, 3600, NULL,
-	  "seconds between samples of the node; 0: none" },
+	  "seconds between samples of the node and its control groups; 0: no samples at all" },
+	{ "sample", "process_period", CONF_NUMBER, AT(process_period_s), "1", 0.1, 3600, NULL,
+	  "seconds between samples of the processes that are followed" },
+	{ "sample", "idle", CONF_FLAG, AT(sample_idle), "no", 0, 0, NULL,
+	  "also while no marked process is on the node" },
 	{ "sample", "quiet", CONF_FLAG, AT(quiet), "yes", 0, 0, NULL,
 	  "no samples while the region of a clean execution is open" },
-	{ "sample", "which", CONF_WORDS, AT(which), NULL, 0, 0, NULL,
-	  "names of samplers; empty: all that work here" },
 	{ "log", "processes", CONF_FLAG, AT(log_processes), "no", 0, 0, NULL,
 	  "a line for each process that comes and goes" },
 };
@@ -90,6 +92,8 @@ int agent_config_check(const struct agent_config *c, struct err *err)
 			       c->key ? "certificate" : "key");
 	if (c->snapshot_max_s < c->snapshot_s)
 		return err_set(err, -EINVAL, "[agent] snapshot_max is below snapshot");
+	if (c->period_s > 0 && c->period_s < 0.1)
+		return err_set(err, -EINVAL, "[sample] period: 0, or 0.1 to 3600 seconds");
 	return 0;
 }
 

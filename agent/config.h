@@ -26,9 +26,10 @@ struct agent_config {
 	const char *spool;
 	double spool_max_bytes, batch_bytes, age_s;
 	/* [sample] */
-	double period_s; /* 0: no samples */
-	bool quiet;      /* none while a clean execution is open */
-	struct conf_words which;
+	double period_s; /* of the node; 0: no samples */
+	double process_period_s;
+	bool sample_idle; /* also while nothing is on the node */
+	bool quiet;       /* none while a clean execution is open */
 	/* [log] */
 	bool log_processes; /* a line for each that comes and goes */
 };
@@ -38,7 +39,7 @@ extern const struct conf_table agent_config_table;
 /* file NULL: the defaults alone. ret is initialised by this call, also when it fails. */
 int agent_config_load(struct agent_config *ret, const char *file, struct err *err);
 
-/* What no single key can tell: that files are there, that a token is given over TLS or loopback. */
+/* What no single key can tell. */
 int agent_config_check(const struct agent_config *c, struct err *err);
 void agent_config_done(struct agent_config *c);
 

@@ -25,6 +25,12 @@ ALL += $(B)/roimeter-agent
 # The units name the program where it is installed.
 define INSTALL_AGENT
 install -m 755 $(B)/roimeter-agent $(DESTDIR)$(PREFIX)/bin/
+install -d $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)$(PREFIX)/lib/sysusers.d
+sed 's|/usr/local|$(PREFIX)|g' etc/roimeter-agent.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/roimeter-agent.service
+sed 's|/usr/local|$(PREFIX)|g' etc/roimeter-agent.socket > $(DESTDIR)$(PREFIX)/lib/systemd/system/roimeter-agent.socket
+chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/roimeter-agent.service $(DESTDIR)$(PREFIX)/lib/systemd/system/roimeter-agent.socket
+install -m 644 etc/roimeter-agent.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/roimeter-agent.conf
+install -m 644 etc/roimeter-agent.ini etc/roimeter.env etc/roimeter-agent.sh $(DESTDIR)$(PREFIX)/share/doc/roimeter/
 endef
 endif
 
