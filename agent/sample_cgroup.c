@@ -405,10 +405,10 @@ static int group_make(struct sample_group **list, const struct sample_mounts *m,
 
 static char *job_scope(const struct job_place *job)
 {
-	char manager[32];
-	int n = snprintf(manager, sizeof manager, "job:%s:", job->manager);
-	return join((struct str){ .p = manager, .n = (size_t)n }, job->job,
-		    (struct str){ .p = NULL });
+	char text[32];
+	int n = snprintf(text, sizeof text, "job:%s:", job->manager);
+	struct str head = { .p = text, .n = (size_t)n }, none = { .p = NULL };
+	return join(head, job->job, none);
 }
 
 static int job_join(struct sample_group **list, const struct sample_mounts *m,
@@ -440,7 +440,11 @@ int sample_group_join(struct sample_group **list, const struct sample_mounts *m,
 	cgroup_place_read(&place, text);
 	if (!place.path.p)
 		return 0;
-	const struct str paths[4] = { place.unified, place.memory, place.cpu, place.io };
+	struct str paths[4] = { place.unified, place.memory, place.cpu, place.io };
+	for (size_t i = 0; i < COUNT(paths); i++) /* what is elsewhere counts others, too */
+		if (paths[i].n != place.path.n ||
+		    memcmp(paths[i].p, place.path.p, place.path.n) != 0)
+			paths[i] = (struct str){ .p = NULL };
 	char *scope = join(str_of("cgroup:"), place.path, (struct str){ .p = NULL });
 	int rc = group_make(list, m, scope, paths, ret_group);
 	if (rc == -ENOENT)

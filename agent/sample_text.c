@@ -11,14 +11,13 @@ static bool is_blank(char c)
 
 bool text_line(struct str *text, struct str *ret_line)
 {
-	if (!text->n)
+	const char *end = text->n ? memchr(text->p, '\n', text->n) : NULL;
+	if (!end)
 		return false;
-	const char *end = memchr(text->p, '\n', text->n);
-	size_t n = end ? (size_t)(end - text->p) : text->n;
+	size_t n = (size_t)(end - text->p);
 	*ret_line = (struct str){ .p = text->p, .n = n };
-	n += end != NULL;
-	text->p += n;
-	text->n -= n;
+	text->p += n + 1;
+	text->n -= n + 1;
 	return true;
 }
 

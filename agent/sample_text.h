@@ -8,7 +8,8 @@
 
 #include "lib/str.h"
 
-/* Take the next line, or the next word between blanks, off the front. False at the end. */
+/* Take the next line, or the next word between blanks, off the front. False at the end. A line that
+ * does not end is none: the kernel ends all, and half a number is another number. */
 bool text_line(struct str *text, struct str *ret_line);
 bool text_word(struct str *line, struct str *ret_word);
 
