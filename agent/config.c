@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "agent/sample.h"
 #include "schema/local.h"
 
 #define AT(member) offsetof(struct agent_config, member)
@@ -59,6 +60,8 @@ static const struct conf_key keys[] = {
 	  "also while no marked process is on the node" },
 	{ "sample", "quiet", CONF_FLAG, AT(quiet), "yes", 0, 0, NULL,
 	  "no samples while the region of a clean execution is open" },
+	{ "sample", "which", CONF_WORDS, AT(which), NULL, 0, 0, NULL,
+	  "names of the only samplers to be used; empty: all that work here" },
 	{ "log", "processes", CONF_FLAG, AT(log_processes), "no", 0, 0, NULL,
 	  "a line for each process that comes and goes" },
 };
@@ -72,6 +75,14 @@ int agent_config_load(struct agent_config *ret, const char *file, struct err *er
 	if (rc)
 		return err_set(err, rc, "out of memory");
 	return file ? conf_load(&agent_config_table, ret, &ret->arena, file, err) : 0;
+}
+
+static bool is_sampler(const char *name)
+{
+	for (size_t i = 0; samples_name(i); i++)
+		if (!strcmp(samples_name(i), name))
+			return true;
+	return false;
 }
 
 int agent_config_check(const struct agent_config *c, struct err *err)
@@ -92,6 +103,10 @@ int agent_config_check(const struct agent_config *c, struct err *err)
 			       c->key ? "certificate" : "key");
 	if (c->snapshot_max_s < c->snapshot_s)
 		return err_set(err, -EINVAL, "[agent] snapshot_max is below snapshot");
+	for (size_t i = 0; i < c->which.n; i++)
+		if (!is_sampler(c->which.items[i]))
+			return err_set(err, -EINVAL, "[sample] which: no sampler is called \"%s\"",
+				       c->which.items[i]);
 	if (c->period_s > 0 && c->period_s < 0.1)
 		return err_set(err, -EINVAL, "[sample] period: 0, or 0.1 to 3600 seconds");
 	return 0;

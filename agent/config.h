@@ -28,8 +28,9 @@ struct agent_config {
 	/* [sample] */
 	double period_s; /* of the node; 0: no samples */
 	double process_period_s;
-	bool sample_idle; /* also while nothing is on the node */
-	bool quiet;       /* none while a clean execution is open */
+	bool sample_idle;        /* also while nothing is on the node */
+	bool quiet;              /* none while a clean execution is open */
+	struct conf_words which; /* of the samplers; none: all */
 	/* [log] */
 	bool log_processes; /* a line for each that comes and goes */
 };

@@ -102,7 +102,7 @@ static void what_can_not_be_is_refused_with_its_key(void **state)
 		{ "[spool]\nmax_bytes = 1000\n", "max_bytes" },
 		{ "[agent]\nsnapshot = 70\n", "snapshot_max" },
 		{ "[sample]\nperiod = 0.01\n", "period" },
-		{ "[sample]\nwhich = cpu\n", "which" },
+		{ "[sample]\nwhich = nonsense\n", "which" },
 	};
 	struct err err;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
