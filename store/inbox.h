@@ -60,18 +60,20 @@ uint64_t inbox_unfolded(const struct store *s);
 
 struct inbox_gap {
 	uint64_t first, last;
+	bool carried; /* the batch that says so came as number last: that is gone all the same */
 	struct str what, why;
 	int64_t from_ns, to_ns;
 };
 int inbox_put_gap(struct store *s, int64_t spool, const struct inbox_gap *g, int64_t real_ns,
 		  struct err *err);
 
-/* Of one kind (what, why, run, exec) the larger count stands; with add, counts add up. */
+/* Of one kind (what, why, run, exec) the larger count stands. ours: it came and the daemon did not
+ * take it in; such counts add up. */
 struct inbox_loss {
 	struct str what, why, run, exec, text;
 	uint64_t count, bytes;
 	int64_t from_ns, to_ns;
-	bool add;
+	bool ours;
 };
 int inbox_put_loss(struct store *s, int64_t spool, const struct inbox_loss *l, int64_t real_ns,
 		   struct err *err);
@@ -101,6 +103,7 @@ struct inbox_hole {
 
 struct inbox_lost {
 	const char *what, *why, *run, *exec, *text;
+	bool ours; /* not lost: it came, and was not taken in */
 	uint64_t count, bytes;
 	int64_t from_ns, to_ns;
 };
@@ -115,7 +118,7 @@ struct inbox_ledger {
 	size_t n_spans;
 	struct inbox_hole *holes; /* those that touch the time that was asked for */
 	size_t n_holes;
-	struct inbox_lost *losses; /* likewise; "refused" ones came, and were not taken in */
+	struct inbox_lost *losses; /* likewise */
 	size_t n_losses;
 	/* Between the two times: is everything here? Of marks, and of all. */
 	bool marks_complete, complete;
@@ -123,8 +126,9 @@ struct inbox_ledger {
 	struct str self, node; /* bytes of its newest frames about itself, its node; p NULL */
 };
 
-/* Each spool that had news since since_ns, by agent and age of the spool. agent NULL: of all.
- * until_ns: INT64_MAX: up to its newest. Lent until the callback returns; non-zero ends it. */
+/* Each spool, those first that sent first. agent NULL: of all. The times are those of the senders'
+ * clocks; until_ns INT64_MAX: up to its newest. Lent until the callback returns; non-zero ends it.
+ */
 int inbox_each_ledger(struct store *s, const char *agent, int64_t since_ns, int64_t until_ns,
 		      int (*each)(void *arg, const struct inbox_ledger *l), void *arg,
 		      struct err *err);
@@ -186,6 +190,10 @@ int inbox_each_frame(struct store *s, int64_t run,
 		     int (*each)(void *arg, const struct inbox_frame *f), void *arg,
 		     struct err *err);
 
+/* What was lost of this run, by all senders together. */
+int inbox_each_loss(struct store *s, const char *run,
+		    int (*each)(void *arg, const struct inbox_lost *l), void *arg, struct err *err);
+
 /* A piece of the log of a process. ret_whole: a newer look at the log is whole by it (its id is in
  * ret_log). What frames say beside the log's bytes is kept so that for each field the highest
  * snapshot in which it is known can be told. */
@@ -204,10 +212,11 @@ int inbox_set_progress(struct store *s, int64_t log, double steps, double marks,
 int inbox_note_progress(struct store *s, int64_t run, struct str exec, struct str stream,
 			double steps, double marks, struct err *err);
 
-/* In the order of execution, file and stream. */
+/* In the order of execution, user and stream. */
 int inbox_each_log(struct store *s, int64_t run, int (*each)(void *arg, const struct inbox_log *l),
 		   void *arg, struct err *err);
-/* Its fields, data apart; and the bytes of the newest whole look, appended. In the arena. */
+/* Its fields, data apart, in the arena; and the bytes of the newest whole look, in the place of what ret
+ * has. */
 int inbox_get_log(struct store *s, int64_t log, struct arena *a, struct frame_process *ret,
 		  struct err *err);
 int inbox_get_log_bytes(struct store *s, int64_t log, struct buf *ret, struct err *err);

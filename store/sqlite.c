@@ -42,8 +42,10 @@ int sql_error(struct store *s, int code, struct err *err, const char *doing)
 		why = "another program is writing to it, and has been for 10 s";
 	else if ((code & 0xff) == SQLITE_NOTADB)
 		why = "this is not a database";
-	else if (!s->writable && ((code & 0xff) == SQLITE_READONLY || (code & 0xff) == SQLITE_CANTOPEN))
-		why = "reading needs its -wal and -shm files, or a folder to make them in; copy the "
+	else if (!s->writable &&
+		 ((code & 0xff) == SQLITE_READONLY || (code & 0xff) == SQLITE_CANTOPEN))
+		why = "reading needs its -wal and -shm files, or a folder to make them in; copy "
+		      "the "
 		      "store to a folder of yours";
 	s->failed = rc;
 	if (s->in_transaction && !s->broken)
@@ -138,6 +140,7 @@ static int commit(struct store *s, struct err *err)
 	int rc = run_text(s, STMT_COMMIT, "COMMIT", "commit", err);
 	if (rc && !sqlite3_get_autocommit(s->db))
 		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	inbox_settle(s, !rc);
 	return rc;
 }
 
@@ -146,6 +149,7 @@ static void rollback(struct store *s)
 	/* SQLite may have rolled back by itself: full disk, no memory. */
 	if (!sqlite3_get_autocommit(s->db))
 		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	inbox_settle(s, false);
 }
 
 int sql_begin(struct store *s, struct err *err)
@@ -322,6 +326,8 @@ void store_close(struct store *s)
 	for (size_t i = 0; i < STMT_N; i++)
 		(void)sqlite3_finalize(s->statements[i]);
 	(void)sqlite3_close(s->db);
+	inbox_free(s->inbox);
+	buf_done(&s->found);
 	buf_done(&s->body);
 	buf_done(&s->ops);
 	pack_free(s->pack_body);

@@ -36,8 +36,9 @@ enum statement {
 	STMT_SNAPSHOT_END,
 	STMT_DECLARED, /* three: all, by suite, by both */
 	STMT_DECLARED_LAST = STMT_DECLARED + 2,
-	STMT_EACH_CELL, /* four: by suite, by app, by both, all */
-	STMT_N = STMT_EACH_CELL + 4,
+	STMT_EACH_CELL,                  /* four: by suite, by app, by both, all */
+	STMT_INBOX = STMT_EACH_CELL + 4, /* those of store/sqlite_inbox.h */
+	STMT_N = STMT_INBOX + 64,
 };
 
 /* The columns that run and, with a prefix, the cell's ok_... and last_... share, in one order. */
@@ -60,7 +61,13 @@ struct store {
 	sqlite3_stmt *statements[STMT_N];
 	struct buf body, ops; /* kept for their memory, as are the packed ones */
 	struct pack *pack_body, *pack_ops;
+	struct buf found;    /* texts of the inbox's run that was found last */
+	struct inbox *inbox; /* what is known of senders, made when it is needed */
 };
+
+/* The transaction is over: what the inbox has in memory stands, or is taken back. */
+void inbox_settle(struct store *s, bool committed);
+void inbox_free(struct inbox *in);
 
 /* Translate SQLite's code and say what happened: "store PATH: <doing>: <why>". */
 int sql_error(struct store *s, int code, struct err *err, const char *doing);

@@ -6,8 +6,9 @@
 
 #include "store/sqlite.h"
 
-#define APPLICATION_ID 0x524f494d /* "ROIM", in the file's header: file(1) and we know it by that  \
-				   */
+#define APPLICATION_ID                                                                             \
+	0x524f494d /* "ROIM", in the file's header: file(1) and we know it by that                 \
+		    */
 
 static const struct {
 	const char *file, *sql;

@@ -1,0 +1,267 @@
+/* Arrivals become the ledger: spans of numbers and sums by sender. And what is old goes. */
+#include "store/sqlite_inbox.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SENDERS 65536 /* kept in memory from fold to fold; each has some 300 bytes */
+#define DROP_AT_ONCE 20000
+
+/* ---- one sender ------------------------------------------------------------------------------ */
+
+static int keep_spool(struct store *s, const struct sender *p, struct err *err)
+{
+	sqlite3_stmt *stmt = in_statement(s, IN_KEEP_SPOOL,
+					  "UPDATE inbox_spool SET last_real_ns = ?2, to_ns = ?3, "
+					  "last_seq = ?4, batches = ?5 WHERE id = ?1",
+					  err);
+	if (!stmt)
+		return s->failed;
+	(void)sqlite3_bind_int64(stmt, 1, p->id);
+	(void)sqlite3_bind_int64(stmt, 2, p->now.last_real_ns);
+	in_bind_ns(stmt, 3, p->now.to_ns);
+	(void)sqlite3_bind_int64(stmt, 4, (int64_t)p->now.last_seq);
+	(void)sqlite3_bind_int64(stmt, 5, (int64_t)p->now.batches);
+	return in_run(s, IN_KEEP_SPOOL, stmt, err, "keep the ledger");
+}
+
+static int put_span(struct store *s, int64_t spool, const struct inbox_span *span, struct err *err)
+{
+	sqlite3_stmt *stmt = in_statement(
+		s, IN_PUT_SPAN,
+		"INSERT INTO inbox_span (spool, first, last, from_ns, to_ns) VALUES (?, ?, ?, ?, "
+		"?)",
+		err);
+	if (!stmt)
+		return s->failed;
+	(void)sqlite3_bind_int64(stmt, 1, spool);
+	(void)sqlite3_bind_int64(stmt, 2, (int64_t)span->first);
+	(void)sqlite3_bind_int64(stmt, 3, (int64_t)span->last);
+	in_bind_ns(stmt, 4, span->from_ns);
+	in_bind_ns(stmt, 5, span->to_ns);
+	return in_run(s, IN_PUT_SPAN, stmt, err, "keep the ledger");
+}
+
+/* Those from the lowest changed one on. */
+static int keep_spans(struct store *s, const struct sender *p, struct err *err)
+{
+	sqlite3_stmt *stmt = in_statement(
+		s, IN_DROP_SPANS, "DELETE FROM inbox_span WHERE spool = ? AND first >= ?", err);
+	if (!stmt)
+		return s->failed;
+	(void)sqlite3_bind_int64(stmt, 1, p->id);
+	(void)sqlite3_bind_int64(stmt, 2, (int64_t)p->now.low);
+	int rc = in_run(s, IN_DROP_SPANS, stmt, err, "keep the ledger");
+	for (size_t i = p->now.spans.n; i-- && !rc && p->now.spans.items[i].first >= p->now.low;)
+		rc = put_span(s, p->id, &p->now.spans.items[i], err);
+	return rc;
+}
+
+static int get_sums(struct store *s, int64_t spool, uint64_t block, uint64_t *sums, struct err *err)
+{
+	memset(sums, 0, IN_SUMS_BLOCK * sizeof *sums);
+	sqlite3_stmt *stmt = in_statement(
+		s, IN_GET_SUMS, "SELECT sums FROM inbox_sums WHERE spool = ? AND block = ?", err);
+	if (!stmt)
+		return s->failed;
+	(void)sqlite3_bind_int64(stmt, 1, spool);
+	(void)sqlite3_bind_int64(stmt, 2, (int64_t)block);
+	int rc = in_step(s, stmt, err, "keep the sums");
+	struct str old = rc > 0 ? in_blob(stmt, 0) : (struct str){ .n = 0 };
+	if (old.n == IN_SUMS_BLOCK * sizeof *sums)
+		memcpy(sums, old.p, old.n);
+	in_release(s, IN_GET_SUMS, stmt);
+	return rc < 0 ? rc : 0;
+}
+
+static int put_sums(struct store *s, int64_t spool, uint64_t block, const uint64_t *sums,
+		    struct err *err)
+{
+	sqlite3_stmt *stmt = in_statement(
+		s, IN_PUT_SUMS,
+		"INSERT OR REPLACE INTO inbox_sums (spool, block, sums) VALUES (?, ?, ?)", err);
+	if (!stmt)
+		return s->failed;
+	(void)sqlite3_bind_int64(stmt, 1, spool);
+	(void)sqlite3_bind_int64(stmt, 2, (int64_t)block);
+	in_bind_blob(stmt, 3,
+		     (struct str){ .p = (const char *)sums, .n = IN_SUMS_BLOCK * sizeof *sums });
+	return in_run(s, IN_PUT_SUMS, stmt, err, "keep the sums");
+}
+
+static int drop_sums(struct store *s, const struct sender *p, struct err *err)
+{
+	if (p->now.last_seq < IN_SUMS_KEPT)
+		return 0;
+	sqlite3_stmt *stmt = in_statement(
+		s, IN_DROP_SUMS, "DELETE FROM inbox_sums WHERE spool = ? AND block < ?", err);
+	if (!stmt)
+		return s->failed;
+	(void)sqlite3_bind_int64(stmt, 1, p->id);
+	(void)sqlite3_bind_int64(stmt, 2,
+				 (int64_t)((p->now.last_seq - IN_SUMS_KEPT) / IN_SUMS_BLOCK));
+	return in_run(s, IN_DROP_SUMS, stmt, err, "drop old sums");
+}
+
+static int by_seq(const void *a, const void *b)
+{
+	const struct in_sum *x = a, *y = b;
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+/* Block by block; they come in order, mostly. */
+static int keep_sums(struct store *s, struct sender *p, struct err *err)
+{
+	uint64_t sums[IN_SUMS_BLOCK];
+	int rc = 0;
+	qsort(p->recent, p->now.n_recent, sizeof *p->recent, by_seq);
+	for (size_t i = 0; i < p->now.n_recent && !rc;) {
+		uint64_t block = p->recent[i].seq / IN_SUMS_BLOCK;
+		rc = get_sums(s, p->id, block, sums, err);
+		for (; i < p->now.n_recent && p->recent[i].seq / IN_SUMS_BLOCK == block; i++)
+			sums[p->recent[i].seq % IN_SUMS_BLOCK] = p->recent[i].sum;
+		if (!rc)
+			rc = put_sums(s, p->id, block, sums, err);
+	}
+	return rc ? rc : drop_sums(s, p, err);
+}
+
+static int keep_sender(struct store *s, struct sender *p, struct err *err)
+{
+	int rc = keep_spool(s, p, err);
+	if (!rc)
+		rc = keep_spans(s, p, err);
+	return rc ? rc : keep_sums(s, p, err);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static int with_number(struct store *s, enum inbox_statement which, const char *text, int64_t x,
+		       int64_t y, struct err *err)
+{
+	sqlite3_stmt *stmt = in_statement(s, which, text, err);
+	if (!stmt)
+		return s->failed;
+	(void)sqlite3_bind_int64(stmt, 1, x);
+	(void)sqlite3_bind_int64(stmt, 2, y);
+	return in_run(s, which, stmt, err, "keep the ledger");
+}
+
+static int put_fold(struct store *s, const struct in_log *log, int64_t age_ns, struct err *err)
+{
+	sqlite3_stmt *stmt = in_statement(
+		s, IN_PUT_FOLD,
+		"INSERT OR REPLACE INTO inbox_fold (arrival, age_ns, bytes) VALUES (?, ?, ?)", err);
+	if (!stmt)
+		return s->failed;
+	(void)sqlite3_bind_int64(stmt, 1, log->last);
+	(void)sqlite3_bind_int64(stmt, 2, age_ns);
+	(void)sqlite3_bind_int64(stmt, 3, (int64_t)log->bytes);
+	return in_run(s, IN_PUT_FOLD, stmt, err, "keep the ledger");
+}
+
+static int keep_all(struct store *s, const struct inbox_fold *f, struct err *err)
+{
+	struct inbox *in = s->inbox;
+	int rc = 0;
+	for (size_t i = 0; i < in->n_buckets; i++)
+		for (struct sender *p = in->buckets[i]; p && !rc; p = p->next)
+			if (p->now.dirty)
+				rc = keep_sender(s, p, err);
+	if (!rc)
+		rc = with_number(s, IN_CLEAR,
+				 "DELETE FROM inbox_arrival WHERE id > ?1 AND id <= ?2 AND batch "
+				 "IS NULL",
+				 in->log.folded, in->log.last, err);
+	if (!rc && in->log.bytes)
+		rc = put_fold(s, &in->log, f->age_ns, err);
+	if (!rc)
+		rc = with_number(s, IN_SET_FOLDED,
+				 "UPDATE inbox_clock SET folded = ?1 WHERE ?2 >= 0", in->log.last,
+				 0, err);
+	return rc;
+}
+
+/* The arrival up to which context is too old, or too much. 0: none. */
+static int too_old(struct store *s, const struct inbox_fold *f, int64_t *ret, struct err *err)
+{
+	*ret = 0;
+	sqlite3_stmt *stmt = in_statement(
+		s, IN_FOLDS, "SELECT arrival, age_ns, bytes FROM inbox_fold ORDER BY arrival DESC",
+		err);
+	if (!stmt)
+		return s->failed;
+	uint64_t bytes = 0;
+	int rc;
+	while (!*ret && (rc = in_step(s, stmt, err, "look for old context")) > 0) {
+		bytes += (uint64_t)sqlite3_column_int64(stmt, 2);
+		if (sqlite3_column_int64(stmt, 1) <= f->age_ns - f->keep_age_ns ||
+		    bytes > f->max_bytes)
+			*ret = sqlite3_column_int64(stmt, 0);
+	}
+	in_release(s, IN_FOLDS, stmt);
+	return rc < 0 ? rc : 0;
+}
+
+static int drop_old(struct store *s, const struct inbox_fold *f, bool *ret_more, struct err *err)
+{
+	int64_t up_to;
+	int rc = too_old(s, f, &up_to, err);
+	*ret_more = false;
+	if (rc || !up_to)
+		return rc;
+	rc = with_number(s, IN_DROP_CONTEXT,
+			 "DELETE FROM inbox_arrival WHERE id IN (SELECT id FROM inbox_arrival "
+			 "WHERE id <= ?1 ORDER BY id LIMIT ?2)",
+			 up_to, DROP_AT_ONCE, err);
+	if (rc)
+		return rc;
+	*ret_more = sqlite3_changes(s->db) == DROP_AT_ONCE;
+	/* The row of the fold goes last: it says how far to drop. */
+	return *ret_more ? 0
+			 : with_number(s, IN_DROP_FOLDS,
+				       "DELETE FROM inbox_fold WHERE arrival <= ?1 AND ?2 >= 0",
+				       up_to, 0, err);
+}
+
+/* What is in the tables need not be kept in memory. */
+static void all_kept(struct inbox *in)
+{
+	for (size_t i = 0; i < in->n_buckets; i++)
+		for (struct sender *p = in->buckets[i]; p; p = p->next)
+			if (p->now.dirty) {
+				p->now.dirty = false;
+				p->now.n_recent = 0;
+				p->now.low = UINT64_MAX;
+				free(p->recent);
+				p->recent = NULL;
+				p->recent_cap = 0;
+			}
+	in->log.folded = in->log.last;
+	in->log.unfolded = in->log.bytes = 0;
+	in->log_before = in->log;
+	if (in->n > MAX_SENDERS)
+		in_forget(in);
+}
+
+int inbox_fold(struct store *s, const struct inbox_fold *f, bool *ret_more, struct err *err)
+{
+	struct inbox *in;
+	*ret_more = false;
+	if (s->in_transaction)
+		return err_set(err, -EALREADY, "store %s: a batch has begun already", s->path);
+	int rc = in_ready(s, &in, err);
+	if (!rc)
+		rc = sql_begin(s, err);
+	if (rc)
+		return rc;
+	if (in->log.unfolded)
+		rc = keep_all(s, f, err);
+	if (!rc)
+		rc = drop_old(s, f, ret_more, err);
+	rc = sql_end(s, rc, err);
+	if (!rc)
+		all_kept(in);
+	return rc;
+}

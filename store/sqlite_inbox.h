@@ -1,0 +1,150 @@
+/* What the files of the inbox share. Nobody else includes this. */
+#ifndef STORE_SQLITE_INBOX_H
+#define STORE_SQLITE_INBOX_H
+
+#include <assert.h>
+
+#include "schema/roilog.h"
+#include "store/inbox.h"
+#include "store/spans.h"
+#include "store/sqlite.h"
+
+enum inbox_statement {
+	IN_AGE = STMT_INBOX,
+	IN_SET_AGE,
+	IN_FOLDED,
+	IN_SET_FOLDED,
+	IN_SPOOL_OF,
+	IN_SPOOL_NAME,
+	IN_NEW_SPOOL,
+	IN_DESCRIBE,
+	IN_SPANS,
+	IN_ARRIVE,
+	IN_UNFOLDED,
+	IN_KEEP_SPOOL,
+	IN_DROP_SPANS,
+	IN_PUT_SPAN,
+	IN_GET_SUMS,
+	IN_PUT_SUMS,
+	IN_DROP_SUMS,
+	IN_CLEAR,
+	IN_PUT_FOLD,
+	IN_OLD_FOLD,
+	IN_FOLDS,
+	IN_DROP_CONTEXT,
+	IN_DROP_FOLDS,
+	IN_PUT_GAP,
+	IN_PUT_LOSS,
+	IN_PUT_NODE,
+	IN_GET_NODE,
+	IN_PUT_SELF,
+	IN_EACH_SPOOL,
+	IN_EACH_GAP,
+	IN_EACH_LOSS,
+	IN_EACH_ARRIVAL,
+	IN_RUN_LOSS,
+	IN_EACH_CONTEXT,
+	IN_FIND_RUN,
+	IN_NEW_RUN,
+	IN_SET_RUN,
+	IN_DELETE_RUN,
+	IN_NEXT_DUE,
+	IN_EACH_RUN,
+	IN_GET_FRAME,
+	IN_PUT_FRAME,
+	IN_EACH_FRAME,
+	IN_FIND_LOG,
+	IN_NEW_LOG,
+	IN_SET_LOG,
+	IN_GET_META,
+	IN_PUT_META,
+	IN_EACH_META,
+	IN_PUT_PIECE,
+	IN_PIECES,
+	IN_SNAPSHOTS,
+	IN_DROP_PIECES,
+	IN_DROP_SNAPSHOT,
+	IN_PIECE_BYTES,
+	IN_PROGRESS,
+	IN_NOTE_PROGRESS,
+	IN_EACH_LOG,
+	IN_END,
+};
+static_assert((int)IN_END <= (int)STMT_N, "there is room for these statements");
+
+/* The kept statement; NULL after saying why, in s->failed. */
+sqlite3_stmt *in_statement(struct store *s, enum inbox_statement which, const char *text,
+			   struct err *err);
+void in_release(struct store *s, enum inbox_statement which, sqlite3_stmt *stmt);
+int in_run(struct store *s, enum inbox_statement which, sqlite3_stmt *stmt, struct err *err,
+	   const char *doing);
+/* One step: 1 a row, 0 none, or what went wrong. */
+int in_step(struct store *s, sqlite3_stmt *stmt, struct err *err, const char *doing);
+
+void in_bind_ns(sqlite3_stmt *stmt, int at, int64_t ns);       /* ROI_UNKNOWN is NULL */
+void in_bind_str(sqlite3_stmt *stmt, int at, struct str text); /* borrowed; p NULL is NULL */
+void in_bind_blob(sqlite3_stmt *stmt, int at, struct str bytes);
+int64_t in_ns(sqlite3_stmt *stmt, int column); /* NULL is ROI_UNKNOWN */
+struct str in_text(sqlite3_stmt *stmt, int column);
+struct str in_blob(sqlite3_stmt *stmt, int column);
+
+/* ---- what is known of senders, in memory ----------------------------------------------------- */
+
+struct in_sum {
+	uint64_t seq, sum;
+};
+
+/* Of a sender, what a batch changes. */
+struct in_state {
+	struct spans spans;
+	size_t n_recent; /* sums that are not in the table yet */
+	uint64_t last_seq, batches, described, low;
+	int64_t last_real_ns, to_ns;
+	bool dirty; /* not as in the tables */
+};
+
+struct sender {
+	int64_t id;
+	uint64_t hash;
+	struct in_state now,
+		before; /* before: at the begin of the transaction, when it is touched */
+	struct in_sum *recent;
+	size_t recent_cap;
+	bool touched, is_new;
+	struct sender *next, *next_touched;
+	size_t agent_n, spool_n;
+	char name[]; /* agent, spool */
+};
+
+/* Arrivals. */
+struct in_log {
+	int64_t folded, last;     /* rows */
+	uint64_t unfolded, bytes; /* since the last fold; of context */
+};
+
+struct inbox {
+	struct sender **buckets;
+	size_t n_buckets, n;
+	struct sender *touched;
+	bool ready;                    /* what had arrived before this start is in the senders */
+	struct in_log log, log_before; /* before: at the begin of the transaction */
+};
+
+/* The senders, with all that arrived. -ENOMEM. */
+int in_ready(struct store *s, struct inbox **ret, struct err *err);
+/* Known, or read from the tables; *ret NULL: has never sent. */
+int in_sender(struct store *s, struct str agent, struct str spool, struct sender **ret,
+	      struct err *err);
+int in_create(struct store *s, const struct batch_sender *from, int64_t real_ns,
+	      struct sender **ret, struct err *err);
+/* Keep what is known before the first change in a transaction. */
+int in_touch(struct inbox *in, struct sender *p);
+/* Another boot, host or version than last time is written down. */
+int in_describe(struct store *s, struct sender *p, const struct batch_sender *from,
+		struct err *err);
+void in_forget(struct inbox *in); /* all of them: they are in the tables */
+
+#define IN_SUMS_BLOCK 64
+#define IN_SUMS_KEPT 4096 /* numbers below the newest whose sums are known */
+
+#endif

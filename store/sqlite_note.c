@@ -1,0 +1,145 @@
+/* What senders say about themselves: gaps, losses, their node. Each is one row, replaced by what is
+ * newer or larger, so that what comes twice counts once. */
+#include "store/sqlite_inbox.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct str or_empty(struct str text)
+{
+	return text.p ? text : (struct str){ .p = "", .n = 0 };
+}
+
+/* A write of one row, by itself or within the caller's transaction. */
+static int write_row(struct store *s, enum inbox_statement which, sqlite3_stmt *stmt,
+		     struct err *err)
+{
+	return stmt ? in_run(s, which, stmt, err, "note what a sender says") : s->failed;
+}
+
+int inbox_put_gap(struct store *s, int64_t spool, const struct inbox_gap *g, int64_t real_ns,
+		  struct err *err)
+{
+	int rc = sql_begin(s, err);
+	if (rc)
+		return rc;
+	sqlite3_stmt *stmt = in_statement(
+		s, IN_PUT_GAP,
+		"INSERT INTO inbox_gap (spool, first, last, what, why, carried, from_ns, to_ns, "
+		"real_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+		"carried = max(carried, excluded.carried)",
+		err);
+	if (stmt) {
+		(void)sqlite3_bind_int64(stmt, 1, spool);
+		(void)sqlite3_bind_int64(stmt, 2, (int64_t)g->first);
+		(void)sqlite3_bind_int64(stmt, 3, (int64_t)g->last);
+		in_bind_str(stmt, 4, g->what);
+		in_bind_str(stmt, 5, g->why);
+		(void)sqlite3_bind_int(stmt, 6, g->carried);
+		in_bind_ns(stmt, 7, g->from_ns);
+		in_bind_ns(stmt, 8, g->to_ns);
+		(void)sqlite3_bind_int64(stmt, 9, real_ns);
+	}
+	return sql_end(s, write_row(s, IN_PUT_GAP, stmt, err), err);
+}
+
+/* The count of the agent is of all together, ours of those in this batch. */
+#define MORE                                                                                       \
+	"count = CASE excluded.ours WHEN 1 THEN count + excluded.count "                           \
+	"ELSE max(count, excluded.count) END, "                                                    \
+	"bytes = CASE excluded.ours WHEN 1 THEN bytes + excluded.bytes "                           \
+	"ELSE max(bytes, excluded.bytes) END, "                                                    \
+	"from_ns = min(coalesce(from_ns, excluded.from_ns), coalesce(excluded.from_ns, "           \
+	"from_ns)), "                                                                              \
+	"to_ns = max(coalesce(to_ns, excluded.to_ns), coalesce(excluded.to_ns, to_ns)), "          \
+	"text = max(coalesce(text, excluded.text), coalesce(excluded.text, text)), "               \
+	"real_ns = excluded.real_ns"
+
+int inbox_put_loss(struct store *s, int64_t spool, const struct inbox_loss *l, int64_t real_ns,
+		   struct err *err)
+{
+	int rc = sql_begin(s, err);
+	if (rc)
+		return rc;
+	sqlite3_stmt *stmt = in_statement(
+		s, IN_PUT_LOSS,
+		"INSERT INTO inbox_loss (spool, what, why, run, exec, count, bytes, from_ns, "
+		"to_ns, text, ours, real_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+		"ON CONFLICT DO UPDATE SET " MORE,
+		err);
+	if (stmt) {
+		(void)sqlite3_bind_int64(stmt, 1, spool);
+		in_bind_str(stmt, 2, or_empty(l->what));
+		in_bind_str(stmt, 3, or_empty(l->why));
+		in_bind_str(stmt, 4, or_empty(l->run));
+		in_bind_str(stmt, 5, or_empty(l->exec));
+		(void)sqlite3_bind_int64(stmt, 6, (int64_t)l->count);
+		(void)sqlite3_bind_int64(stmt, 7, (int64_t)l->bytes);
+		in_bind_ns(stmt, 8, l->from_ns);
+		in_bind_ns(stmt, 9, l->to_ns);
+		in_bind_str(stmt, 10, l->text);
+		(void)sqlite3_bind_int(stmt, 11, l->ours);
+		(void)sqlite3_bind_int64(stmt, 12, real_ns);
+	}
+	return sql_end(s, write_row(s, IN_PUT_LOSS, stmt, err), err);
+}
+
+int inbox_put_node(struct store *s, struct str agent, int64_t real_ns, struct str frame,
+		   struct err *err)
+{
+	int rc = sql_begin(s, err);
+	if (rc)
+		return rc;
+	sqlite3_stmt *stmt = in_statement(
+		s, IN_PUT_NODE,
+		"INSERT INTO inbox_node (agent, real_ns, frame) VALUES (?, ?, ?) ON CONFLICT DO "
+		"UPDATE SET real_ns = excluded.real_ns, frame = excluded.frame "
+		"WHERE (excluded.real_ns, excluded.frame) > (real_ns, frame)",
+		err);
+	if (stmt) {
+		in_bind_str(stmt, 1, agent);
+		(void)sqlite3_bind_int64(stmt, 2, real_ns);
+		in_bind_blob(stmt, 3, frame);
+	}
+	return sql_end(s, write_row(s, IN_PUT_NODE, stmt, err), err);
+}
+
+int inbox_put_self(struct store *s, int64_t spool, int64_t real_ns, struct str frame,
+		   struct err *err)
+{
+	int rc = sql_begin(s, err);
+	if (rc)
+		return rc;
+	sqlite3_stmt *stmt =
+		in_statement(s, IN_PUT_SELF,
+			     "UPDATE inbox_spool SET self = ?3, self_ns = ?2 WHERE id = ?1 AND "
+			     "(self_ns IS NULL OR (?2, ?3) > (self_ns, self))",
+			     err);
+	if (stmt) {
+		(void)sqlite3_bind_int64(stmt, 1, spool);
+		(void)sqlite3_bind_int64(stmt, 2, real_ns);
+		in_bind_blob(stmt, 3, frame);
+	}
+	return sql_end(s, write_row(s, IN_PUT_SELF, stmt, err), err);
+}
+
+int inbox_get_node(struct store *s, const char *agent, struct buf *ret, struct err *err)
+{
+	sqlite3_stmt *stmt =
+		in_statement(s, IN_GET_NODE, "SELECT frame FROM inbox_node WHERE agent = ?", err);
+	if (!stmt)
+		return s->failed;
+	sql_bind_text(stmt, 1, agent);
+	int rc = in_step(s, stmt, err, "look for a node");
+	if (rc > 0) {
+		struct str frame = in_blob(stmt, 0);
+		buf_put(ret, frame.p, frame.n);
+	}
+	in_release(s, IN_GET_NODE, stmt);
+	if (rc < 0)
+		return rc;
+	if (!rc)
+		return err_set(err, -ENOENT, "store %s: agent %s has not told of its node", s->path,
+			       agent);
+	return ret->failed ? err_set(err, -ENOMEM, "store %s: out of memory", s->path) : 0;
+}
