@@ -102,15 +102,20 @@ static int place(struct arena *a, const struct roi_logs *logs, size_t from,
 }
 
 static int parse_all(struct observed *seen, struct roi_logs *logs, struct arena *a,
-		     const struct carried_log **list, size_t *from, size_t n)
+		     const struct carried_log **list, size_t *from, size_t n, struct err *err)
 {
 	for (size_t i = 0; i < n; i++) {
+		const struct carried_log *l = list[i];
 		struct err why = { .text = "" };
+		const void *bytes = l->bytes;
+		size_t size = l->n;
+		int rc = l->load ? l->load(l, &bytes, &size, err) : 0;
+		if (rc)
+			return rc;
 		from[i] = logs->n;
-		int rc = roilog_parse(logs, list[i]->file ? list[i]->file : "a log",
-				      list[i]->n ? list[i]->bytes : "", list[i]->n, &why);
+		rc = roilog_parse(logs, l->file ? l->file : "a log", size ? bytes : "", size, &why);
 		if (rc == -ENOMEM || (rc && add_note(seen, a, why.text)))
-			return -ENOMEM;
+			return err_set(err, -ENOMEM, "out of memory");
 	}
 	from[n] = logs->n;
 	return 0;
@@ -126,7 +131,9 @@ int observed_logs(struct observed *seen, struct roi_logs *logs, struct arena *a,
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = &list[i];
 	qsort(sorted, n, sizeof(const struct carried_log *), by_file);
-	int rc = parse_all(seen, logs, a, sorted, from, n);
+	int rc = parse_all(seen, logs, a, sorted, from, n, err);
+	if (rc)
+		return rc;
 	const char **cpus = arena_array(a, logs->n + 1, sizeof *cpus);
 	double *threads = arena_array(a, logs->n + 1, sizeof *threads);
 	if (!cpus || !threads)

@@ -30,11 +30,17 @@ struct carried_log {
 	size_t n;
 	const char *cpus; /* of the frame; NULL: what the log tells counts */
 	double threads;   /* NAN unknown */
+	/* Where so many logs are not held at once: asked for the bytes when their turn comes, good
+	 * until the next one's. NULL: they are there. 0, or what went wrong. */
+	int (*load)(const struct carried_log *l, const void **ret_bytes, size_t *ret_n,
+		    struct err *err);
+	void *arg;
 };
 
 /* Sets logs, rank_cpus and rank_threads of seen, in the runner's order (by file, in bytes). What is
  * no log leaves a note, unless the same note is there. logs: empty, and the caller's: what seen
- * borrows lives there and in the arena. Texts and bytes may go afterwards. 0, -ENOMEM. */
+ * borrows lives there and in the arena. Texts and bytes may go afterwards. 0, -ENOMEM, or what load
+ * answers. */
 int observed_logs(struct observed *seen, struct roi_logs *logs, struct arena *a,
 		  const struct carried_log *list, size_t n, struct err *err);
 

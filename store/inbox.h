@@ -83,8 +83,9 @@ int inbox_put_node(struct store *s, struct str agent, int64_t real_ns, struct st
 		   struct err *err);
 int inbox_put_self(struct store *s, int64_t spool, int64_t real_ns, struct str frame,
 		   struct err *err);
-/* Appends to ret; -ENOENT. */
-int inbox_get_node(struct store *s, const char *agent, struct buf *ret, struct err *err);
+/* Of the agent that has this spool. In the arena; ret->p NULL: it has not told. */
+int inbox_get_node(struct store *s, int64_t spool, struct arena *a, struct str *ret,
+		   struct err *err);
 
 /* ---- the ledger: may be asked of any store that reads ---------------------------------------- */
 
@@ -145,6 +146,7 @@ enum inbox_state {
 	INBOX_OPEN,   /* no record was made of it yet */
 	INBOX_STORED, /* its record is there; what comes late makes it anew */
 	INBOX_FAILED, /* no record can be made of what is there: why */
+	INBOX_LATE,   /* its record is there, and something came since */
 };
 
 struct inbox_run {
@@ -190,6 +192,11 @@ int inbox_each_frame(struct store *s, int64_t run,
 		     int (*each)(void *arg, const struct inbox_frame *f), void *arg,
 		     struct err *err);
 
+/* Remove what others than this user (and root, and those that nobody knows) said of a run: so many.
+ */
+int inbox_refuse_others(struct store *s, int64_t run, int64_t uid, uint64_t *ret_n,
+			struct err *err);
+
 /* What was lost of this run, by all senders together. */
 int inbox_each_loss(struct store *s, const char *run,
 		    int (*each)(void *arg, const struct inbox_lost *l), void *arg, struct err *err);
@@ -205,18 +212,20 @@ struct inbox_log {
 	const char *exec, *stream; /* exec NULL: none */
 	int64_t snapshot;          /* of the newest whole look; -1: none is whole */
 	bool final;                /* that look is from after its end */
-	double steps, marks;       /* as far as anybody looked */
+	double steps;              /* as far as anybody looked */
+	double processes;          /* that stand in it: one, in our own logs */
 };
-int inbox_set_progress(struct store *s, int64_t log, double steps, double marks, struct err *err);
-/* By name of the process: its newest look tells steps. -ENOENT. */
+int inbox_set_progress(struct store *s, int64_t log, double steps, double processes,
+		       struct err *err);
+/* By name of the process: it was seen to have made so many steps. Not known here: nothing. */
 int inbox_note_progress(struct store *s, int64_t run, struct str exec, struct str stream,
-			double steps, double marks, struct err *err);
+			double steps, struct err *err);
 
 /* In the order of execution, user and stream. */
 int inbox_each_log(struct store *s, int64_t run, int (*each)(void *arg, const struct inbox_log *l),
 		   void *arg, struct err *err);
-/* Its fields, data apart, in the arena; and the bytes of the newest whole look, in the place of what ret
- * has. */
+/* Its fields, data apart, in the arena; and the bytes of the newest whole look, in the place of
+ * what ret has. */
 int inbox_get_log(struct store *s, int64_t log, struct arena *a, struct frame_process *ret,
 		  struct err *err);
 int inbox_get_log_bytes(struct store *s, int64_t log, struct buf *ret, struct err *err);

@@ -68,6 +68,8 @@ enum inbox_statement {
 	IN_PROGRESS,
 	IN_NOTE_PROGRESS,
 	IN_EACH_LOG,
+	IN_OTHER_FRAMES,
+	IN_OTHER_LOGS,
 	IN_END,
 };
 static_assert((int)IN_END <= (int)STMT_N, "there is room for these statements");

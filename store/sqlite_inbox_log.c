@@ -290,48 +290,41 @@ int inbox_put_piece(struct store *s, int64_t run, int64_t spool, const struct fr
 	return sql_end(s, rc, err);
 }
 
-static int put_numbers(struct store *s, enum inbox_statement which, sqlite3_stmt *stmt,
-		       double steps, double marks, struct err *err)
-{
-	if (!stmt)
-		return s->failed;
-	sql_bind_num(stmt, 1, steps);
-	sql_bind_num(stmt, 2, marks);
-	return in_run(s, which, stmt, err, "note progress");
-}
+#define STEPS "steps = max(coalesce(steps, ?1), coalesce(?1, steps))"
 
-#define PROGRESS                                                                                   \
-	"UPDATE inbox_log SET steps = max(coalesce(steps, ?1), coalesce(?1, steps)), "             \
-	"marks = max(coalesce(marks, ?2), coalesce(?2, marks)) WHERE "
-
-int inbox_set_progress(struct store *s, int64_t log, double steps, double marks, struct err *err)
+int inbox_set_progress(struct store *s, int64_t log, double steps, double processes,
+		       struct err *err)
 {
 	int rc = sql_begin(s, err);
 	if (rc)
 		return rc;
-	sqlite3_stmt *stmt = in_statement(s, IN_PROGRESS, PROGRESS "id = ?3", err);
-	if (stmt)
-		(void)sqlite3_bind_int64(stmt, 3, log);
-	return sql_end(s, put_numbers(s, IN_PROGRESS, stmt, steps, marks, err), err);
+	sqlite3_stmt *stmt =
+		in_statement(s, IN_PROGRESS,
+			     "UPDATE inbox_log SET " STEPS ", processes = ?2 WHERE id = ?3", err);
+	if (!stmt)
+		return sql_end(s, s->failed, err);
+	sql_bind_num(stmt, 1, steps);
+	sql_bind_num(stmt, 2, processes);
+	(void)sqlite3_bind_int64(stmt, 3, log);
+	return sql_end(s, in_run(s, IN_PROGRESS, stmt, err, "note progress"), err);
 }
 
 int inbox_note_progress(struct store *s, int64_t run, struct str exec, struct str stream,
-			double steps, double marks, struct err *err)
+			double steps, struct err *err)
 {
 	int rc = sql_begin(s, err);
 	if (rc)
 		return rc;
-	sqlite3_stmt *stmt = in_statement(s, IN_NOTE_PROGRESS,
-					  PROGRESS "run = ?3 AND exec = ?4 AND stream = ?5", err);
-	if (stmt) {
-		(void)sqlite3_bind_int64(stmt, 3, run);
-		in_bind_str(stmt, 4, exec.p ? exec : str_of(""));
-		in_bind_str(stmt, 5, stream);
-	}
-	rc = put_numbers(s, IN_NOTE_PROGRESS, stmt, steps, marks, err);
-	bool none = !rc && sqlite3_changes(s->db) == 0;
-	rc = sql_end(s, rc, err);
-	return rc || !none ? rc : -ENOENT;
+	sqlite3_stmt *stmt = in_statement(
+		s, IN_NOTE_PROGRESS,
+		"UPDATE inbox_log SET " STEPS " WHERE run = ?2 AND exec = ?3 AND stream = ?4", err);
+	if (!stmt)
+		return sql_end(s, s->failed, err);
+	sql_bind_num(stmt, 1, steps);
+	(void)sqlite3_bind_int64(stmt, 2, run);
+	in_bind_str(stmt, 3, exec.p ? exec : str_of(""));
+	in_bind_str(stmt, 4, stream);
+	return sql_end(s, in_run(s, IN_NOTE_PROGRESS, stmt, err, "note progress"), err);
 }
 
 /* ---- out ------------------------------------------------------------------------------------- */
@@ -339,11 +332,11 @@ int inbox_note_progress(struct store *s, int64_t run, struct str exec, struct st
 int inbox_each_log(struct store *s, int64_t run, int (*each)(void *arg, const struct inbox_log *l),
 		   void *arg, struct err *err)
 {
-	sqlite3_stmt *stmt = in_statement(
-		s, IN_EACH_LOG,
-		"SELECT id, spool, uid, exec, stream, snapshot, final, steps, marks FROM inbox_log "
-		"WHERE run = ? ORDER BY exec, uid, stream",
-		err);
+	sqlite3_stmt *stmt = in_statement(s, IN_EACH_LOG,
+					  "SELECT id, spool, uid, exec, stream, snapshot, final, "
+					  "steps, processes FROM inbox_log "
+					  "WHERE run = ? ORDER BY exec, uid, stream",
+					  err);
 	if (!stmt)
 		return s->failed;
 	(void)sqlite3_bind_int64(stmt, 1, run);
@@ -358,7 +351,7 @@ int inbox_each_log(struct store *s, int64_t run, int (*each)(void *arg, const st
 				       .stream = sql_text(stmt, 4),
 				       .snapshot = sqlite3_column_int64(stmt, 5),
 				       .steps = sql_num(stmt, 7),
-				       .marks = sql_num(stmt, 8) };
+				       .processes = sql_num(stmt, 8) };
 		l.final = final != ROI_UNKNOWN && l.snapshot >= final;
 		rc = each(arg, &l);
 		if (rc)

@@ -236,6 +236,37 @@ int inbox_each_frame(struct store *s, int64_t run,
 	return rc;
 }
 
+/* ---- whose they are -------------------------------------------------------------------------- */
+
+static int remove_others(struct store *s, enum inbox_statement which, const char *text, int64_t run,
+			 int64_t uid, uint64_t *ret_n, struct err *err)
+{
+	sqlite3_stmt *stmt = in_statement(s, which, text, err);
+	if (!stmt)
+		return s->failed;
+	(void)sqlite3_bind_int64(stmt, 1, run);
+	(void)sqlite3_bind_int64(stmt, 2, uid);
+	int rc = in_run(s, which, stmt, err, "refuse what others said");
+	*ret_n += rc ? 0 : (uint64_t)sqlite3_changes(s->db);
+	return rc;
+}
+
+int inbox_refuse_others(struct store *s, int64_t run, int64_t uid, uint64_t *ret_n, struct err *err)
+{
+	*ret_n = 0;
+	int rc = sql_begin(s, err);
+	if (rc)
+		return rc;
+	rc = remove_others(s, IN_OTHER_FRAMES,
+			   "DELETE FROM inbox_frame WHERE run = ? AND uid NOT IN (?, 0, -1)", run,
+			   uid, ret_n, err);
+	if (!rc)
+		rc = remove_others(s, IN_OTHER_LOGS,
+				   "DELETE FROM inbox_log WHERE run = ? AND uid NOT IN (?, 0, -1)",
+				   run, uid, ret_n, err);
+	return sql_end(s, rc, err);
+}
+
 /* ---- losses of a run ------------------------------------------------------------------------- */
 
 int inbox_each_loss(struct store *s, const char *run,

@@ -123,23 +123,23 @@ int inbox_put_self(struct store *s, int64_t spool, int64_t real_ns, struct str f
 	return sql_end(s, write_row(s, IN_PUT_SELF, stmt, err), err);
 }
 
-int inbox_get_node(struct store *s, const char *agent, struct buf *ret, struct err *err)
+int inbox_get_node(struct store *s, int64_t spool, struct arena *a, struct str *ret,
+		   struct err *err)
 {
+	*ret = (struct str){ .p = NULL };
 	sqlite3_stmt *stmt =
-		in_statement(s, IN_GET_NODE, "SELECT frame FROM inbox_node WHERE agent = ?", err);
+		in_statement(s, IN_GET_NODE,
+			     "SELECT frame FROM inbox_node WHERE agent = (SELECT agent "
+			     "FROM inbox_spool WHERE id = ?)",
+			     err);
 	if (!stmt)
 		return s->failed;
-	sql_bind_text(stmt, 1, agent);
+	(void)sqlite3_bind_int64(stmt, 1, spool);
 	int rc = in_step(s, stmt, err, "look for a node");
-	if (rc > 0) {
-		struct str frame = in_blob(stmt, 0);
-		buf_put(ret, frame.p, frame.n);
-	}
+	struct str frame = rc > 0 ? in_blob(stmt, 0) : (struct str){ .p = NULL };
+	*ret = (struct str){ .p = arena_strndup(a, frame.p, frame.n), .n = frame.n };
 	in_release(s, IN_GET_NODE, stmt);
-	if (rc < 0)
-		return rc;
-	if (!rc)
-		return err_set(err, -ENOENT, "store %s: agent %s has not told of its node", s->path,
-			       agent);
-	return ret->failed ? err_set(err, -ENOMEM, "store %s: out of memory", s->path) : 0;
+	if (rc > 0 && !ret->p)
+		return err_set(err, -ENOMEM, "store %s: out of memory", s->path);
+	return rc < 0 ? rc : 0;
 }

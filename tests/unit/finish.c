@@ -36,7 +36,7 @@ static int finish(struct record *rec, bool complete, double planned, size_t n)
 	static struct roi_logs logs;
 	struct arena a = { 0 };
 	struct observed seen;
-	const struct carried_log log = { "l", region, sizeof region - 1, NULL, NAN };
+	const struct carried_log log = { "l", region, sizeof region - 1, NULL, NAN, NULL, NULL };
 	const struct run_close close = { complete, planned, INT64_C(1764459418123456789) };
 	roilogs_done(&logs);
 	see(&seen, "clean.0", 1);
@@ -124,11 +124,11 @@ static void logs_stand_in_the_order_of_their_files(void **state)
 	struct arena a = { 0 };
 	struct observed seen;
 	const struct carried_log list[] = {
-		{ "b", region, sizeof region - 1, NULL, 2 },
-		{ "a.10", region, sizeof region - 1, "0-3", NAN },
-		{ "B", region, sizeof region - 1, "7", 1 },
-		{ "x", "nonsense", 8, NULL, NAN },
-		{ "w", NULL, 0, NULL, NAN },
+		{ "b", region, sizeof region - 1, NULL, 2, NULL, NULL },
+		{ "a.10", region, sizeof region - 1, "0-3", NAN, NULL, NULL },
+		{ "B", region, sizeof region - 1, "7", 1, NULL, NULL },
+		{ "x", "nonsense", 8, NULL, NAN, NULL, NULL },
+		{ "w", NULL, 0, NULL, NAN, NULL, NULL },
 	};
 	see(&seen, "clean.0", 1);
 	static const char *notes[] = {

@@ -109,7 +109,7 @@ CREATE TABLE inbox_run (
 	id INTEGER PRIMARY KEY,
 	name TEXT NOT NULL UNIQUE,
 	ambient INTEGER NOT NULL,
-	state INTEGER NOT NULL, -- 0 open, 1 stored, 2 failed
+	state INTEGER NOT NULL, -- 0 open, 1 stored, 2 failed, 3 late
 	uid INTEGER NOT NULL,   -- -1 not known
 	began_age_ns INTEGER NOT NULL,
 	news_age_ns INTEGER NOT NULL,
@@ -144,8 +144,8 @@ CREATE TABLE inbox_log (
 	spool INTEGER NOT NULL,
 	snapshot INTEGER NOT NULL, -- that is whole; -1: none is
 	final INTEGER,             -- the first one after its end
-	steps REAL,
-	marks REAL,
+	steps REAL,     -- of its process that did most, at the newest look
+	processes REAL, -- that stand in it
 	UNIQUE (run, exec, uid, stream)
 ) STRICT;
 
