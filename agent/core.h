@@ -74,7 +74,8 @@ enum core_do {
 struct core_action {
 	enum core_do what;
 	struct core_log *log; /* of the first five */
-	const char *run;      /* of CORE_RUN_END, lent until its answer */
+	const char *run;      /* of CORE_RUN_END, lent until its answer; and who announced it */
+	uid_t uid;
 	bool durable; /* CORE_FORGET: all that the log tells is on disk, here or with a runner */
 };
 

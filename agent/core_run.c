@@ -183,7 +183,7 @@ bool runs_todo(struct core *c, struct core_action *ret)
 			continue;
 		r->todo = false;
 		r->ending = true;
-		*ret = (struct core_action){ .what = CORE_RUN_END, .run = r->name };
+		*ret = (struct core_action){ .what = CORE_RUN_END, .run = r->name, .uid = r->uid };
 		return true;
 	}
 	return false;

@@ -1,0 +1,152 @@
+/* Shared by the files around the core: the agent, what it follows, who is connected. */
+#ifndef AGENT_IMPL_H
+#define AGENT_IMPL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <uv.h>
+
+#include "agent/core.h"
+#include "agent/loop.h"
+#include "agent/outbox.h"
+#include "agent/process.h"
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "lib/unixsock.h"
+#include "schema/batch.h"
+#include "schema/markpeek.h"
+
+#define FOLLOW_BUCKETS 1024u
+#define FOLLOW_MAX_BYTES (UINT64_C(128) << 20) /* of one log; its rest is lost, and said */
+#define AGENT_MAX_RUNS 1024
+
+struct samples;
+struct sampled;
+struct folder;
+struct connection;
+struct run_info;
+
+/* One log that is followed. Freed when its handle is closed. */
+struct follow {
+	struct core_log core;
+	struct agent *agent;
+	struct follow *next;   /* in its bucket */
+	struct folder *folder; /* where its file lies; NULL: known by its descriptor only */
+	uv_poll_t end;         /* on pidfd */
+	bool watching, text;   /* text: a foreign log, which is not looked into while it grows */
+	int fd, pidfd;
+	dev_t dev;
+	ino_t ino;
+	pid_t pid;
+	uint32_t header_bytes, stream_bytes;
+	struct markpeek_far far;
+	uint32_t streams;
+	bool exited;
+	double world;
+	int64_t since_real_ns;
+
+	/* What it costs us. */
+	uint64_t cpu_ns, wakeups, bytes, snapshots;
+	struct sampled *sampled;
+
+	/* In names, one behind the other. */
+	const char *file, *host, *exe, *rank, *job, *group, *cgroup, *container;
+	char names[];
+};
+
+struct agent {
+	uv_loop_t *loop;
+	struct core *core;
+	struct outbox *outbox;
+	struct post *post;
+	struct samples *samples;
+	const struct agent_config *config; /* our own copy of what it points to: see settings */
+	struct settings *settings;
+
+	uv_prepare_t turn;  /* before the loop sleeps: what is to be done, made durable, answered */
+	uv_timer_t clock;   /* core_next */
+	uv_poll_t sampling; /* on a timerfd: samples are taken at aligned times */
+	int sampling_fd;
+	bool sampling_on, stopping;
+	bool dirty;       /* something was put that somebody waits for */
+	bool again;       /* a turn could not do all */
+	int64_t retry_ns; /* after a sync that failed */
+	unsigned handles; /* not closed yet */
+
+	struct follow *buckets[FOLLOW_BUCKETS];
+	size_t n_follows;
+
+	struct intake *intake;
+	struct folders *folders;
+	struct process_view view;
+	struct run_info *runs; /* what runners said about them, for the status */
+
+	char boot[40], host[256];
+	int64_t start_real_ns;
+	uint64_t wakeups, losses;
+	unsigned char *scratch; /* BATCH_CHUNK bytes */
+	bool losing;            /* the last log could not be followed: said once */
+};
+
+/* Clocks, in ns. */
+int64_t agent_now(void);  /* CLOCK_BOOTTIME: the core's */
+int64_t agent_real(void); /* CLOCK_REALTIME */
+uint64_t agent_cpu(void); /* of this thread */
+
+/* A handle of the agent's own is closed by this; the last one frees the agent. */
+void agent_handle_closed(uv_handle_t *handle);
+void agent_handles_add(struct agent *a);
+void agent_turn_soon(struct agent *a);
+
+/* A loss, for the daemon and for the log. */
+void agent_lose(struct agent *a, const char *what, const char *why, const char *run,
+		const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* ---- follow.c: one log ---------------------------------------------------------------------- */
+
+struct follow_from {
+	struct folder *folder;            /* NULL: by a descriptor that was passed */
+	const char *name;                 /* of the file, or NULL */
+	const struct unixsock_peer *peer; /* who passed it, or NULL */
+	int connection;                   /* over which, or -1 */
+};
+
+/* Follow what this descriptor leads to; it is taken. 0: followed, or already. -EAGAIN: it is not
+ * ready, or there is no room now; -EINVAL: no log; -EPERM and others: refused, with a sentence. */
+int follow_take(struct agent *a, int fd, const struct follow_from *from, struct err *err);
+struct follow *follow_find(const struct agent *a, dev_t dev, ino_t ino);
+
+/* What the core asks for. */
+void follow_look(struct follow *f);
+void follow_progress(struct follow *f);
+void follow_send(struct follow *f, bool final);
+void follow_forget(struct follow *f, bool durable);
+/* All of them, without a word to the core. */
+void follow_close_all(struct agent *a);
+
+/* ---- folder.c ------------------------------------------------------------------------------- */
+
+int folders_open(struct agent *a, struct err *err);
+int folders_set(struct agent *a, const char *const *paths, size_t n, struct err *err);
+void folders_close(struct agent *a);
+/* Goes on where room was missing. true: there is more. */
+bool folders_go_on(struct agent *a);
+bool folder_is_own(const struct folder *folder);
+const char *folder_path(const struct folder *folder);
+void folder_done(struct folder *folder, const char *name, bool durable, dev_t dev, ino_t ino);
+void folders_losses(struct agent *a); /* look for what processes said that have no log */
+
+/* ---- intake.c ------------------------------------------------------------------------------- */
+
+int intake_open(struct agent *a, int listening, struct err *err);
+void intake_close(struct agent *a);
+void intake_kept(struct agent *a, uint64_t seq); /* all that was put is durable, up to seq */
+void intake_delivered(struct agent *a, uint64_t seq);
+
+/* ---- status.c ------------------------------------------------------------------------------- */
+
+/* What this user may know: its own processes and runs; root and the agent's own user all. */
+char *status_text(const struct agent *a, uid_t uid); /* free it; NULL: no memory */
+
+#endif
