@@ -148,6 +148,11 @@ static int64_t look_due(const struct core *c, const struct core_log *log)
 	return when;
 }
 
+static int64_t slower(const struct core *c, int64_t pause_ns)
+{
+	return pause_ns > c->config.slowest_ns / 2 ? c->config.slowest_ns : 2 * pause_ns;
+}
+
 static void log_tick(struct core *c, struct core_log *log, int64_t now_ns)
 {
 	int64_t when = look_due(c, log);
@@ -166,8 +171,7 @@ static void log_tick(struct core *c, struct core_log *log, int64_t now_ns)
 	if (!c->n_open && log->send_ns <= now_ns) {
 		log->send = !run_holds(c, log);
 		log->send_ns = later(now_ns, log->pause_ns);
-		log->pause_ns = log->pause_ns > c->config.slowest_ns / 2 ? c->config.slowest_ns
-									 : 2 * log->pause_ns;
+		log->pause_ns = slower(c, log->pause_ns);
 	}
 	want(c, log, CORE_LOOK);
 	due(c, look_due(c, log));
@@ -286,6 +290,13 @@ void core_looked(struct core *c, struct core_log *log, const struct core_look *l
 		log_settle(c, log, now_ns);
 }
 
+static void try_later(struct core *c, struct core_log *log, int64_t now_ns)
+{
+	log->send_ns = later(now_ns, log->pause_ns);
+	log->pause_ns = slower(c, log->pause_ns);
+	due(c, log->send_ns);
+}
+
 void core_sent(struct core *c, struct core_log *log, int rc, int64_t now_ns)
 {
 	if (log->phase == PHASE_LIVE && !rc)
@@ -298,20 +309,24 @@ void core_sent(struct core *c, struct core_log *log, int rc, int64_t now_ns)
 		c->n_written++;
 		return;
 	}
-	log->send_ns = later(now_ns, log->pause_ns);
-	log->pause_ns =
-		log->pause_ns > c->config.slowest_ns / 2 ? c->config.slowest_ns : 2 * log->pause_ns;
-	due(c, log->send_ns);
+	try_later(c, log, now_ns);
 }
 
-void core_synced(struct core *c, int64_t now_ns)
+void core_synced(struct core *c, bool ok, int64_t now_ns)
 {
-	(void)now_ns;
 	if (!c->n_written)
 		return;
-	for (struct core_log *log = c->logs; log; log = log->next)
-		if (log->phase == PHASE_WRITTEN)
+	for (struct core_log *log = c->logs; log; log = log->next) {
+		if (log->phase != PHASE_WRITTEN)
+			continue;
+		if (ok) {
 			forget(c, log);
+			continue;
+		}
+		log->phase = PHASE_ENDED;
+		c->n_written--;
+		try_later(c, log, now_ns);
+	}
 }
 
 /* ---- state ---------------------------------------------------------------------------------- */

@@ -102,13 +102,15 @@ void core_looked(struct core *c, struct core_log *log, const struct core_look *l
 /* How sending went. 0: it is written, and durable after the next core_synced. -EBADMSG: it can
  * never be sent, and its loss is written likewise. Everything else: try again later. */
 void core_sent(struct core *c, struct core_log *log, int rc, int64_t now_ns);
-/* All that was written so far is durable. */
-void core_synced(struct core *c, int64_t now_ns);
+/* All that was written so far is durable; or, not ok, it may not be, and is sent again. */
+void core_synced(struct core *c, bool ok, int64_t now_ns);
 
 /* ---- runs ----------------------------------------------------------------------------------- */
 
 /* May this user speak for the run? 0, or -EPERM: it is another one's. Root may. */
 int core_owns(const struct core *c, const char *run, uid_t uid);
+/* The same, and is there room for it if it is new? -EPERM, -ENOSPC. */
+int core_admits(const struct core *c, const char *run, uid_t uid);
 /* A runner spoke of a run over this connection (any pointer that names it). -EPERM, -ENOSPC: too
  * many runs. */
 int core_announced(struct core *c, const char *run, uid_t uid, const void *connection,

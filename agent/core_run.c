@@ -74,6 +74,16 @@ static bool make_room(struct core *c)
 	return c->n_runs < c->config.max_runs;
 }
 
+int core_admits(const struct core *c, const char *run, uid_t uid)
+{
+	if (run_find(c, run))
+		return core_owns(c, run, uid);
+	for (const struct core_run *r = c->runs; r; r = r->next)
+		if (r->over && !run_has_logs(c, r))
+			return 0;
+	return c->n_runs < c->config.max_runs ? 0 : -ENOSPC;
+}
+
 int core_announced(struct core *c, const char *run, uid_t uid, const void *connection,
 		   int64_t now_ns)
 {

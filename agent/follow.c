@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 #define STREAM_BYTES 96 /* of a name, as the markers make it */
 #define RUN_BYTES 128
 #define TEXT_BYTES 4096
+#define TICKS_PER_S 100u /* of /proc/PID/stat, whatever the kernel's own are */
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
@@ -152,14 +154,21 @@ static int look_inside(struct agent *a, struct found *x, int fd, struct err *err
 	return 0;
 }
 
-/* The process of a text log: its number, as long as that process is older than the file's last
- * word. Where it is gone nothing tells when it began. */
+/* A process that began behind the file's last word did not write it. */
+static bool is_older(const struct stat *st, uint64_t start_ticks)
+{
+	int64_t boot_ns = agent_real() - agent_now();
+	int64_t start_ns = boot_ns + (int64_t)(start_ticks * (1000000000u / TICKS_PER_S));
+	return start_ns <= ((int64_t)st->st_mtim.tv_sec + 1) * 1000000000;
+}
+
+/* The process of a text log is known by its number alone. */
 static void find_text(struct agent *a, struct found *x)
 {
 	uint64_t start = 0;
 	uid_t owner;
 	if (x->name.pid && !process_start(&a->view, x->name.pid, &start, &owner) &&
-	    (owner == x->st.st_uid || owner == 0)) {
+	    (owner == x->st.st_uid || owner == 0) && is_older(&x->st, start)) {
 		memcpy(x->name.boot, a->view.boot, sizeof x->name.boot);
 		x->name.start = start;
 		x->state = process_find(&a->view, &x->name, x->st.st_uid, 0, -1, false, &x->pid,
@@ -184,16 +193,14 @@ static void find_process(struct agent *a, struct found *x, const struct follow_f
 		return;
 	size_t n = process_cgroup(&a->view, x->pid, x->cgroup_text, sizeof x->cgroup_text);
 	struct cgroup_place place;
-	struct job_place job;
 	cgroup_place_read(&place, (struct str){ .p = x->cgroup_text, .n = n });
 	if (!n || !place.path.p)
 		return;
 	x->cgroup = place.path;
-	job_place_read(&job, place.path);
-	x->container = job.container;
-	if (job.manager && job.job.p)
-		(void)snprintf(x->made_job, sizeof x->made_job, "%s:%.*s", job.manager,
-			       (int)job.job.n, job.job.p);
+	x->container = place.job.container;
+	if (place.job.manager && place.job.job.p)
+		(void)snprintf(x->made_job, sizeof x->made_job, "%s:%.*s", place.job.manager,
+			       (int)place.job.job.n, place.job.job.p);
 }
 
 /* ---- follow it ------------------------------------------------------------------------------ */
@@ -214,10 +221,17 @@ static const char *keep(char **at, struct str s)
 static struct follow *make(struct agent *a, const struct found *x, const struct follow_from *from)
 {
 	const struct str parts[] = {
-		str_of(x->made_stream), x->who.run,  x->who.exec,
-		str_of(from->name),     x->who.host, x->who.exe,
-		x->who.rank,            x->who.job,  x->who.group,
-		x->cgroup,              x->container,
+		str_of(x->made_stream),
+		x->who.run,
+		x->who.exec,
+		str_of(from->name),
+		x->who.host,
+		x->who.exe,
+		x->who.rank,
+		x->who.job,
+		x->who.group,
+		x->cgroup,
+		x->container,
 	};
 	const size_t n = sizeof parts / sizeof *parts;
 	const char *kept[sizeof parts / sizeof *parts];
@@ -244,7 +258,7 @@ static struct follow *make(struct agent *a, const struct found *x, const struct 
 	char world[24] = "";
 	if (x->who.world.p && x->who.world.n < sizeof world)
 		memcpy(world, x->who.world.p, x->who.world.n);
-	f->world = *world ? strtod(world, NULL) : ROI_NAN;
+	f->world = *world ? strtod(world, NULL) : NAN;
 	return f;
 }
 
@@ -264,7 +278,7 @@ static void follow_freed(uv_handle_t *handle)
 	struct follow *f = handle->data;
 	struct agent *a = f->agent;
 	free(f);
-	agent_handle_closed_by(a);
+	agent_handle_closed(a);
 }
 
 static void release(struct follow *f)
@@ -273,7 +287,8 @@ static void release(struct follow *f)
 		uv_close((uv_handle_t *)&f->end, follow_freed);
 	if (f->pidfd >= 0)
 		(void)close(f->pidfd);
-	(void)close(f->fd);
+	if (f->fd >= 0)
+		(void)close(f->fd);
 	if (!f->watching)
 		free(f);
 }
@@ -304,7 +319,8 @@ static void add_samples(struct agent *a, struct follow *f, const struct process_
 		.start_ticks = name->start,
 	};
 	if (samples_add_process(a->samples, &who, &f->sampled, NULL))
-		f->sampled = NULL; /* then it has no samples, and its frames say so by having none */
+		f->sampled =
+			NULL; /* then it has no samples, and its frames say so by having none */
 }
 
 static int begin(struct agent *a, int fd, const struct found *x, const struct follow_from *from,
@@ -335,9 +351,10 @@ static int begin(struct agent *a, int fd, const struct found *x, const struct fo
 	if (!rc)
 		rc = core_add(a->core, &f->core, agent_now());
 	if (rc) {
-		f->fd = dup(fd); /* the caller closes its own */
+		f->fd = -1; /* the caller closes it */
 		release(f);
-		return rc == -ENOSPC ? -EAGAIN : err_set(err, rc, "follow a log: %s", strerror(-rc));
+		return rc == -ENOSPC ? -EAGAIN
+				     : err_set(err, rc, "follow a log: %s", strerror(-rc));
 	}
 	struct follow **at = bucket(a, f->ino);
 	f->next = *at;
@@ -383,9 +400,10 @@ static int take(struct agent *a, int fd, const struct follow_from *from, struct 
 	if (!is_ours(a, x, from))
 		rc = -EINVAL;
 	else if (same)
-		rc = err_set(err, -EPERM, "a second log of the name %s, of user %u; one of user %u is "
-			     "followed already", x->made_stream, (unsigned)x->st.st_uid,
-			     (unsigned)same->core.uid);
+		rc = err_set(err, -EPERM,
+			     "a second log of the name %s, of user %u; one of user %u is "
+			     "followed already",
+			     x->made_stream, (unsigned)x->st.st_uid, (unsigned)same->core.uid);
 	if (rc && x->pidfd >= 0)
 		(void)close(x->pidfd);
 	if (!rc)

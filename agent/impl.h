@@ -11,6 +11,7 @@
 #include "agent/loop.h"
 #include "agent/outbox.h"
 #include "agent/process.h"
+#include "agent/runs.h"
 #include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/unixsock.h"
@@ -25,7 +26,6 @@ struct samples;
 struct sampled;
 struct folder;
 struct connection;
-struct run_info;
 
 /* One log that is followed. Freed when its handle is closed. */
 struct follow {
@@ -80,7 +80,7 @@ struct agent {
 	struct intake *intake;
 	struct folders *folders;
 	struct process_view view;
-	struct run_info *runs; /* what runners said about them, for the status */
+	struct runs runs;
 
 	char boot[40], host[256];
 	int64_t start_real_ns;
@@ -94,9 +94,9 @@ int64_t agent_now(void);  /* CLOCK_BOOTTIME: the core's */
 int64_t agent_real(void); /* CLOCK_REALTIME */
 uint64_t agent_cpu(void); /* of this thread */
 
-/* A handle of the agent's own is closed by this; the last one frees the agent. */
-void agent_handle_closed(uv_handle_t *handle);
+/* Handles that are open keep the agent's memory; the last one that closes frees it. */
 void agent_handles_add(struct agent *a);
+void agent_handle_closed(struct agent *a);
 void agent_turn_soon(struct agent *a);
 
 /* A loss, for the daemon and for the log. */
@@ -113,7 +113,8 @@ struct follow_from {
 };
 
 /* Follow what this descriptor leads to; it is taken. 0: followed, or already. -EAGAIN: it is not
- * ready, or there is no room now; -EINVAL: no log; -EPERM and others: refused, with a sentence. */
+ * ready; -ENOSPC: as many are followed as may be; -EINVAL: no log; -EPERM and others: refused, with
+ * a sentence. */
 int follow_take(struct agent *a, int fd, const struct follow_from *from, struct err *err);
 struct follow *follow_find(const struct agent *a, dev_t dev, ino_t ino);
 
@@ -127,7 +128,7 @@ void follow_close_all(struct agent *a);
 
 /* ---- folder.c ------------------------------------------------------------------------------- */
 
-int folders_open(struct agent *a, struct err *err);
+int folders_open(struct agent *a, const char *own, struct err *err);
 int folders_set(struct agent *a, const char *const *paths, size_t n, struct err *err);
 void folders_close(struct agent *a);
 /* Goes on where room was missing. true: there is more. */
@@ -135,7 +136,11 @@ bool folders_go_on(struct agent *a);
 bool folder_is_own(const struct folder *folder);
 const char *folder_path(const struct folder *folder);
 void folder_done(struct folder *folder, const char *name, bool durable, dev_t dev, ino_t ino);
-void folders_losses(struct agent *a); /* look for what processes said that have no log */
+/* The folder in which this file lies, as its path tells, or NULL. Something in it had no room. */
+struct folder *folders_of(const struct agent *a, int fd);
+void folder_more(struct folder *folder);
+void folders_check(struct agent *a);         /* now and then, for what no event tells */
+int64_t folders_next(const struct agent *a); /* when folders_go_on may find room */
 
 /* ---- intake.c ------------------------------------------------------------------------------- */
 

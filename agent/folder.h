@@ -1,0 +1,49 @@
+/* Folders in which logs appear: the agent's own, where processes put theirs that have no other
+ * place, and those of the configuration. Shared by folder.c (who is in them) and folder_loss.c
+ * (what was left there by processes without a log). */
+#ifndef AGENT_FOLDER_H
+#define AGENT_FOLDER_H
+
+#include <dirent.h>
+
+#include "agent/impl.h"
+
+/* 64-bit keys of what was dealt with: files whose final is durable, sentences that were told. */
+struct taken {
+	uint64_t *keys; /* open addressing; 0: free */
+	size_t n, cap;
+	int fd; /* appended to, for the next life; -1: none */
+};
+
+struct folder {
+	struct folder *next;
+	struct agent *agent;
+	char *path;
+	int fd; /* of the folder, -1: it is not there */
+	int watch;
+	bool own;
+	bool more;               /* something in it had no room */
+	DIR *scan;               /* being read */
+	struct timespec changed; /* when the last reading began: its mtime */
+	bool listed;             /* in the configuration, as it is now */
+};
+
+struct folders {
+	struct folder *first;
+	struct taken taken;
+	uv_poll_t events;
+	int inotify;
+	bool watching;   /* events is open */
+	int64_t more_ns; /* when to look for room again */
+};
+
+bool taken_has(const struct taken *t, uint64_t key);
+void taken_add(struct taken *t, uint64_t key);
+int taken_open(struct taken *t, const char *folder, struct err *err);
+void taken_close(struct taken *t);
+
+/* Tell what stands in losses, unattached and the links. */
+void folder_losses(struct folder *folder);
+int folder_losses_make(struct folder *folder, struct err *err);
+
+#endif
