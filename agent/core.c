@@ -336,6 +336,11 @@ bool core_quiet(const struct core *c)
 	return c->n_open > 0;
 }
 
+bool core_live(const struct core_log *log)
+{
+	return log->phase == PHASE_LIVE;
+}
+
 void core_counts(const struct core *c, struct core_counts *ret)
 {
 	*ret = (struct core_counts){ .logs = c->n_logs, .runs = c->n_runs };

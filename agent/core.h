@@ -129,6 +129,7 @@ void core_execution(struct core *c, const char *run, const char *exec);
 /* ---- state ---------------------------------------------------------------------------------- */
 
 bool core_quiet(const struct core *c);
+bool core_live(const struct core_log *log); /* its process has not ended, as far as is known */
 /* Is anything on this node that is measured? run and exec, lent until the next call: those of the
  * only one, or NULL. */
 bool core_busy(const struct core *c, const char **ret_run, const char **ret_exec);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -346,6 +347,15 @@ static void on_events(uv_poll_t *handle, int status, int events)
 		at += sizeof *e + e->len;
 	}
 	agent_turn_soon(a);
+}
+
+struct json_t *folders_list(const struct agent *a)
+{
+	json_t *list = json_array();
+	for (const struct folder *f = a->folders->first; f; f = f->next)
+		if (f->fd >= 0)
+			(void)json_array_append_new(list, json_string(f->path));
+	return list;
 }
 
 struct folder *folders_of(const struct agent *a, int fd)

@@ -307,8 +307,9 @@ static int watch(struct agent *a, struct follow *f)
 	return uv_poll_start(&f->end, UV_READABLE, process_ended);
 }
 
-static void add_samples(struct agent *a, struct follow *f, const struct process_name *name)
+void follow_sample(struct follow *f)
 {
+	struct agent *a = f->agent;
 	if (!a->samples || f->core.gone || f->pid <= 0)
 		return;
 	const struct sample_who who = {
@@ -316,7 +317,7 @@ static void add_samples(struct agent *a, struct follow *f, const struct process_
 		.run = f->core.mine ? f->core.run : NULL,
 		.exec = f->core.mine ? f->core.exec : NULL,
 		.pid = f->pid,
-		.start_ticks = name->start,
+		.start_ticks = f->start,
 	};
 	if (samples_add_process(a->samples, &who, &f->sampled, NULL))
 		f->sampled =
@@ -336,9 +337,11 @@ static int begin(struct agent *a, int fd, const struct found *x, const struct fo
 	f->folder = from->folder;
 	f->fd = fd;
 	f->pidfd = x->pidfd;
+	f->size = (uint64_t)x->st.st_size;
 	f->dev = x->st.st_dev;
 	f->ino = x->st.st_ino;
 	f->pid = x->pid ? x->pid : x->name.pid;
+	f->start = x->name.start;
 	f->text = x->text;
 	f->exited = x->exited;
 	f->header_bytes = x->who.header_bytes;
@@ -360,7 +363,7 @@ static int begin(struct agent *a, int fd, const struct found *x, const struct fo
 	f->next = *at;
 	*at = f;
 	a->n_follows++;
-	add_samples(a, f, &x->name);
+	follow_sample(f);
 	if (f->core.run && !f->core.mine)
 		agent_lose(a, "process", "refused", f->core.run,
 			   "process %d of user %u names the run %s, which is another user's: it is "

@@ -220,6 +220,7 @@ static int send_all(struct follow *f, bool final)
 	if (rc)
 		return rc;
 	uint64_t size = (uint64_t)st.st_size;
+	f->size = size;
 	frame_clear(&x, FRAME_PROCESS);
 	fill(f, &x.as.process, final);
 	rc = send_pieces(f, &x, size < FOLLOW_MAX_BYTES ? size : FOLLOW_MAX_BYTES);

@@ -38,7 +38,9 @@ struct follow {
 	int fd, pidfd;
 	dev_t dev;
 	ino_t ino;
+	uint64_t size; /* of the file, as of the last time it was sent */
 	pid_t pid;
+	uint64_t start; /* clock ticks after boot, as in its name */
 	uint32_t header_bytes, stream_bytes;
 	struct markpeek_far far;
 	uint32_t streams;
@@ -61,14 +63,16 @@ struct agent {
 	struct outbox *outbox;
 	struct post *post;
 	struct samples *samples;
-	const struct agent_config *config; /* our own copy of what it points to: see settings */
-	struct settings *settings;
+	struct agent_config *config; /* our own */
 
 	uv_prepare_t turn;  /* before the loop sleeps: what is to be done, made durable, answered */
 	uv_timer_t clock;   /* core_next */
 	uv_poll_t sampling; /* on a timerfd: samples are taken at aligned times */
 	int sampling_fd;
+	int64_t sampling_ns; /* when it fires, CLOCK_REALTIME */
 	bool sampling_on, stopping;
+	bool was_quiet, was_busy; /* as the samplers were told */
+	char was_run[128], was_exec[128];
 	bool dirty;       /* something was put that somebody waits for */
 	bool again;       /* a turn could not do all */
 	int64_t retry_ns; /* after a sync that failed */
@@ -98,6 +102,7 @@ uint64_t agent_cpu(void); /* of this thread */
 void agent_handles_add(struct agent *a);
 void agent_handle_closed(struct agent *a);
 void agent_turn_soon(struct agent *a);
+void agent_clock(uv_timer_t *handle);
 
 /* A loss, for the daemon and for the log. */
 void agent_lose(struct agent *a, const char *what, const char *why, const char *run,
@@ -122,6 +127,7 @@ struct follow *follow_find(const struct agent *a, dev_t dev, ino_t ino);
 void follow_look(struct follow *f);
 void follow_progress(struct follow *f);
 void follow_send(struct follow *f, bool final);
+void follow_sample(struct follow *f); /* hand it to the samplers */
 void follow_forget(struct follow *f, bool durable);
 /* All of them, without a word to the core. */
 void follow_close_all(struct agent *a);
@@ -133,6 +139,7 @@ int folders_set(struct agent *a, const char *const *paths, size_t n, struct err 
 void folders_close(struct agent *a);
 /* Goes on where room was missing. true: there is more. */
 bool folders_go_on(struct agent *a);
+struct json_t *folders_list(const struct agent *a); /* their paths */
 bool folder_is_own(const struct folder *folder);
 const char *folder_path(const struct folder *folder);
 void folder_done(struct folder *folder, const char *name, bool durable, dev_t dev, ino_t ino);
@@ -148,6 +155,17 @@ int intake_open(struct agent *a, int listening, struct err *err);
 void intake_close(struct agent *a);
 void intake_kept(struct agent *a, uint64_t seq); /* all that was put is durable, up to seq */
 void intake_delivered(struct agent *a, uint64_t seq);
+
+/* ---- self.c --------------------------------------------------------------------------------- */
+
+void node_put(struct agent *a); /* the machine, once */
+void self_put(struct agent *a); /* the agent, now and then */
+double self_rss(void);          /* NAN: not known */
+double self_cpu(void);
+int sampling_open(struct agent *a, struct err *err);
+int sampling_again(struct agent *a, struct err *err); /* the configuration is another */
+void sampling_set(struct agent *a); /* tells the samplers what is on the node; sets the timer */
+void sampling_close(struct agent *a);
 
 /* ---- status.c ------------------------------------------------------------------------------- */
 

@@ -15,10 +15,11 @@
 #include "lib/log.h"
 #include "schema/local.h"
 
-#define A_TURN 256        /* connections let in between two turns of the loop */
-#define CONNECTIONS 1024u /* at a time; the others wait in the kernel, which is not told to them   \
-			   */
-#define ANSWERS 64u       /* a client that does not read so many is not served any more */
+#define A_TURN 256 /* connections let in between two turns of the loop */
+#define CONNECTIONS                                                                                \
+	1024u       /* at a time; the others wait in the kernel, which is not told to them         \
+		     */
+#define ANSWERS 64u /* a client that does not read so many is not served any more */
 #define PAUSE_MS 1000
 
 /* ---- answers -------------------------------------------------------------------------------- */

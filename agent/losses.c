@@ -217,14 +217,8 @@ static struct str text_or_null(const char *field)
 	return *field ? str_of(field) : (struct str){ .p = NULL };
 }
 
-bool losses_next(struct losses *l, size_t *at, struct frame *ret)
+static void line_frame(const struct line *line, struct frame *ret)
 {
-	while (*at < LINES && l->map->lines[*at].count == l->map->lines[*at].telling)
-		++*at;
-	if (*at == LINES)
-		return false;
-	struct line *line = &l->map->lines[(*at)++];
-	line->telling = line->count;
 	frame_clear(ret, FRAME_LOSS);
 	struct frame_loss *f = &ret->as.loss;
 	f->what = text_or_null(line->what);
@@ -236,6 +230,27 @@ bool losses_next(struct losses *l, size_t *at, struct frame *ret)
 	f->bytes = line->bytes;
 	f->from_real_ns = line->from_real_ns;
 	f->to_real_ns = line->to_real_ns;
+}
+
+bool losses_next(struct losses *l, size_t *at, struct frame *ret)
+{
+	while (*at < LINES && l->map->lines[*at].count == l->map->lines[*at].telling)
+		++*at;
+	if (*at == LINES)
+		return false;
+	struct line *line = &l->map->lines[(*at)++];
+	line->telling = line->count;
+	line_frame(line, ret);
+	return true;
+}
+
+bool losses_each(const struct losses *l, size_t *at, struct frame *ret)
+{
+	while (*at < LINES && !l->map->lines[*at].count)
+		++*at;
+	if (*at == LINES)
+		return false;
+	line_frame(&l->map->lines[(*at)++], ret);
 	return true;
 }
 

@@ -27,6 +27,9 @@ uint64_t losses_count(const struct losses *l); /* all lines together */
 /* The next line that was not told, from *at (0 at first): lent until the next losses_add. */
 bool losses_next(struct losses *l, size_t *at, struct frame *ret);
 
+/* Every line, told or not, likewise. */
+bool losses_each(const struct losses *l, size_t *at, struct frame *ret);
+
 /* All that losses_next gave since the last of these two calls: it is durable, or was lost again. */
 void losses_told(struct losses *l);
 void losses_untold(struct losses *l);

@@ -527,6 +527,11 @@ void outbox_stats(const struct outbox *o, struct outbox_stats *ret)
 	spool_stats(o->spool, &ret->spool);
 }
 
+bool outbox_each_loss(const struct outbox *o, size_t *at, struct frame *ret)
+{
+	return losses_each(o->losses, at, ret);
+}
+
 const char *outbox_agent(const struct outbox *o)
 {
 	return o->agent;

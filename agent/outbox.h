@@ -77,6 +77,9 @@ struct outbox_stats {
 	bool full;                /* the last attempt to keep something was refused */
 };
 void outbox_stats(const struct outbox *o, struct outbox_stats *ret);
+/* What was lost since the spool began, one after the other; *at is 0 at first. Lent until the next
+ * call on o. */
+bool outbox_each_loss(const struct outbox *o, size_t *at, struct frame *ret);
 const char *outbox_agent(const struct outbox *o); /* the id */
 const char *outbox_spool(const struct outbox *o);
 
