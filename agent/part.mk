@@ -19,7 +19,7 @@ $(B)/agent.a: $(AGENT_OBJS)
 
 ifneq ($(wildcard agent/main.c),)
 $(B)/roimeter-agent: $(B)/agent/main.o $(B)/agent.a $(B)/parts.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(AGENT_LIBS)
+	$(CC) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(LIBS) $(AGENT_LIBS)
 ALL += $(B)/roimeter-agent
 
 # The units name the program where it is installed.
