@@ -92,11 +92,14 @@ static void take_first(struct core *c, struct core_action *ret)
 bool core_todo(struct core *c, struct core_action *ret)
 {
 	*ret = (struct core_action){ .what = CORE_SELF };
-	while (c->todo && !c->todo->todo) /* what was to be done became needless */
-		pop(c);
-	if (c->todo) {
-		take_first(c, ret);
-		return true;
+	while (c->todo) {
+		if (c->n_open) /* it became quiet since: later */
+			c->todo->todo &= ~BIT(CORE_SNAPSHOT);
+		if (c->todo->todo) {
+			take_first(c, ret);
+			return true;
+		}
+		pop(c); /* what was to be done became needless */
 	}
 	if (runs_todo(c, ret))
 		return true;
