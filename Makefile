@@ -41,8 +41,8 @@ override LDFLAGS += $(SANFLAGS)
 
 # ---- libraries ---------------------------------------------------------------------------------
 
-PACKAGES := sqlite3 jansson libzstd libxxhash inih yaml-0.1 libpcre2-8 hwloc
-MISSING := $(foreach p,$(PACKAGES) libmicrohttpd zlib cmocka,$(if $(shell $(PKG_CONFIG) --exists $(p) && echo y),,$(p)))
+PACKAGES := sqlite3 jansson libzstd libxxhash zlib inih yaml-0.1 libpcre2-8 hwloc
+MISSING := $(foreach p,$(PACKAGES) libmicrohttpd cmocka,$(if $(shell $(PKG_CONFIG) --exists $(p) && echo y),,$(p)))
 ifneq ($(strip $(MISSING)),)
 $(error missing libraries: $(MISSING). On Debian: see tools/packages, or run ./check, which installs them)
 endif

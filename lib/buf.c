@@ -60,6 +60,15 @@ void buf_printf(struct buf *b, const char *format, ...)
 	b->len += (size_t)n;
 }
 
+void buf_fit(struct buf *b)
+{
+	char *data = b->data ? realloc(b->data, b->len + 1) : NULL;
+	if (!data)
+		return;
+	b->data = data;
+	b->cap = b->len + 1;
+}
+
 void buf_done(struct buf *b)
 {
 	free(b->data);

@@ -15,6 +15,7 @@ struct buf {
 void buf_put(struct buf *b, const void *bytes, size_t n);
 void buf_puts(struct buf *b, const char *text);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buf_fit(struct buf *b); /* give back what is not used */
 void buf_done(struct buf *b);
 
 #endif

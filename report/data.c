@@ -1,4 +1,4 @@
-/* The data of the report. */
+/* What stands behind the cells: their records and histories, with what many share kept once. */
 #include "report/data.h"
 
 #include <errno.h>
@@ -7,17 +7,17 @@
 #include <xxhash.h>
 
 #include "lib/num.h"
-#include "lib/version.h"
-#include "report/rows.h"
+#include "report/cell.h"
 #include "report/shrink.h"
 #include "schema/codec.h"
 
 struct building {
 	struct store *store;
-	const struct report_rows *rows;
+	const struct report_options *options;
 	struct shrink_dict dict;
 	json_t *records;
-	json_t *platform_runs; /* platform -> [newest run with facts, their place], as met so far */
+	json_t *history; /* run that a cell stands for -> table */
+	struct err *err;
 };
 
 /* ---- small helpers -----------------------------------------------------------------------------
@@ -112,58 +112,21 @@ static int factor(struct building *b, json_t *rec)
 	return 0;
 }
 
-/* The facts of a platform are those of its newest run that has some. */
-static int note_platform(struct building *b, const json_t *rec)
-{
-	json_t *place = json_object_get(rec, "platform_info");
-	const char *platform = json_string_value(json_object_get(rec, "platform"));
-	const char *run = json_string_value(json_object_get(rec, "run_id"));
-	if (!place || !platform || !run)
-		return 0;
-	const json_t *old = json_object_get(b->platform_runs, platform);
-	if (old && strcmp(json_string_value(json_array_get(old, 0)), run) >= 0)
-		return 0;
-	return put(b->platform_runs, platform, json_pack("[s, O]", run, place));
-}
-
-/* *ret is the place of the record in the list, or null. */
-static int add_record(struct building *b, const char *run_id, json_t **ret, struct err *err)
+static int add_record(struct building *b, const char *run_id)
 {
 	struct record rec;
-	int rc = store_get_run(b->store, run_id, &rec, err);
+	int rc = store_get_run(b->store, run_id, &rec, b->err);
 	json_t *json = rc ? NULL : report_record(&rec);
 	record_done(&rec);
 	if (rc)
 		return rc;
-	if (!json || factor(b, json) || note_platform(b, json) ||
-	    json_array_append(b->records, json)) {
-		json_decref(json);
-		return err_set(err, -ENOMEM, "out of memory");
-	}
+	rc = !json || factor(b, json) || json_array_append(b->records, json) ? -ENOMEM : 0;
 	json_decref(json);
-	*ret = json_integer((json_int_t)json_array_size(b->records) - 1);
-	return 0;
+	return rc;
 }
 
 /* ---- cells -------------------------------------------------------------------------------------
  */
-
-static json_t *run_json(const struct run_row *r)
-{
-	json_t *o = json_object();
-	if (put_text(o, "run_id", r->run_id) || put_text(o, "utc", r->utc) ||
-	    put_text(o, "kind", r->kind) || put_text(o, "status", r->status) ||
-	    put_number(o, "wall_s", r->wall_s) || put_number(o, "min_s", r->min_s) ||
-	    put_number(o, "max_s", r->max_s) || put_number(o, "cv", r->cv) ||
-	    put_number(o, "samples", r->samples) ||
-	    put_number(o, "process_wall_s", r->process_wall_s) ||
-	    put_number(o, "busy_frac", r->busy_frac) || put_number(o, "fom", r->fom) ||
-	    put_number(o, "caveats", r->caveats)) {
-		json_decref(o);
-		return NULL;
-	}
-	return o;
-}
 
 static int add_history(void *arg, const struct run_row *r)
 {
@@ -179,7 +142,7 @@ static int add_history(void *arg, const struct run_row *r)
 	return json_array_append_new(arg, o) ? -ENOMEM : 0;
 }
 
-static int history_json(struct building *b, const struct cell *c, json_t **ret, struct err *err)
+static int history_json(struct building *b, const struct cell *c, json_t **ret)
 {
 	struct run_query q = { .suite = c->suite,
 			       .app = c->app,
@@ -187,142 +150,58 @@ static int history_json(struct building *b, const struct cell *c, json_t **ret, 
 			       .platform = c->platform,
 			       .limit = REPORT_HISTORY_MAX };
 	json_t *rows = json_array();
-	int rc = rows ? store_each_run(b->store, &q, add_history, rows, err) : -ENOMEM;
+	int rc = rows ? store_each_run(b->store, &q, add_history, rows, b->err) : -ENOMEM;
 	if (!rc) {
 		*ret = shrink_table(rows);
 		rc = *ret ? 0 : -ENOMEM;
 	}
 	json_decref(rows);
-	return rc == -ENOMEM ? err_set(err, rc, "out of memory") : rc;
-}
-
-static int cell_json(struct building *b, const struct cell *c, json_t **ret, struct err *err)
-{
-	json_t *record = NULL, *later = NULL, *history = NULL;
-	bool has_later = c->ok.run_id && strcmp(c->ok.run_id, c->last.run_id) != 0;
-	int rc = add_record(b, c->ok.run_id ? c->ok.run_id : c->last.run_id, &record, err);
-	if (!rc && has_later)
-		rc = add_record(b, c->last.run_id, &later, err);
-	if (!rc)
-		rc = history_json(b, c, &history, err);
-	if (rc) {
-		json_decref(record);
-		json_decref(later);
-		return rc;
-	}
-	*ret = json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "runs", (json_int_t)c->runs, "ok",
-			 c->ok.run_id ? run_json(&c->ok) : json_null(), "last", run_json(&c->last),
-			 "record", record, "last_record", later ? later : json_null(), "history",
-			 history);
-	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
-}
-
-/* ---- the whole ---------------------------------------------------------------------------------
- */
-
-static int case_json(struct building *b, const struct report_row *row, json_t **ret,
-		     struct err *err)
-{
-	json_t *cells = json_array();
-	for (size_t p = 0; p < b->rows->n_platforms; p++) {
-		const struct cell *c = report_rows_cell(b->rows, row, b->rows->platforms[p]);
-		json_t *cell = NULL;
-		int rc = c ? cell_json(b, c, &cell, err) : 0;
-		if (!rc && json_array_append_new(cells, c ? cell : json_null()))
-			rc = err_set(err, -ENOMEM, "out of memory");
-		if (rc) {
-			json_decref(cells);
-			return rc;
-		}
-	}
-	json_t *o = json_object();
-	if (put_text(o, "name", row->case_) || put_text(o, "title", row->title) ||
-	    put(o, "declared", json_boolean(row->declared)) ||
-	    put(o, "cells", json_incref(cells))) {
-		json_decref(o);
-		o = NULL;
-	}
-	json_decref(cells);
-	*ret = o;
-	return o ? 0 : err_set(err, -ENOMEM, "out of memory");
-}
-
-/* The list under key of the last object of list, which gets a new last object when the name
- * there is another. */
-static json_t *last_list(json_t *list, const char *name, const char *key)
-{
-	size_t n = json_array_size(list);
-	json_t *last = n ? json_array_get(list, n - 1) : NULL;
-	const char *have = json_string_value(json_object_get(last, "name"));
-	if (have && strcmp(have, name) == 0)
-		return json_object_get(last, key);
-	last = json_pack("{s:s, s:[]}", "name", name, key);
-	return json_array_append_new(list, last) ? NULL : json_object_get(last, key);
-}
-
-static int suites_json(struct building *b, json_t *suites, struct err *err)
-{
-	for (size_t i = 0; i < b->rows->n_rows; i++) {
-		const struct report_row *row = &b->rows->rows[i];
-		json_t *apps = last_list(suites, row->suite, "apps");
-		json_t *cases = apps ? last_list(apps, row->app, "cases") : NULL, *one = NULL;
-		int rc = cases ? case_json(b, row, &one, err)
-			       : err_set(err, -ENOMEM, "out of memory");
-		if (rc)
-			return rc;
-		if (json_array_append_new(cases, one))
-			return err_set(err, -ENOMEM, "out of memory");
-	}
-	return 0;
-}
-
-static json_t *platforms_json(const struct building *b)
-{
-	json_t *list = json_array();
-	for (size_t i = 0; list && i < b->rows->n_platforms; i++) {
-		const char *id = b->rows->platforms[i];
-		json_t *place = json_array_get(json_object_get(b->platform_runs, id), 1);
-		json_t *one = json_pack("{s:s, s:O?}", "id", id, "info", place);
-		if (json_array_append_new(list, one)) {
-			json_decref(list);
-			return NULL;
-		}
-	}
-	return list;
-}
-
-int report_build(json_t **ret, struct store *s, const struct report_options *o, struct err *err)
-{
-	struct report_rows rows;
-	json_t *suites = json_array();
-	struct building b = {
-		.store = s, .rows = &rows, .records = json_array(), .platform_runs = json_object()
-	};
-	int rc = report_rows_read(&rows, s, o, err);
-	if (!rc && (!suites || !b.records || !b.platform_runs))
-		rc = err_set(err, -ENOMEM, "out of memory");
-	if (!rc)
-		rc = suites_json(&b, suites, err);
-	json_t *platforms = rc ? NULL : platforms_json(&b);
-	if (!rc && !b.dict.values)
-		b.dict.values = json_object();
-	if (!rc) {
-		json_t *out =
-			json_pack("{s:s, s:s, s:s, s:o, s:O, s:O, s:O}", "schema", REPORT_SCHEMA,
-				  "title", o->title ? o->title : "Roimeter report", "tool",
-				  "roimeter " ROIMETER_VERSION_TEXT, "platforms", platforms,
-				  "suites", suites, "dict", b.dict.values, "records", b.records);
-		if (out)
-			*ret = out;
-		else
-			rc = err_set(err, -EINVAL, "the title is not UTF-8 text, or out of memory");
-	}
-	json_decref(suites);
-	json_decref(b.records);
-	json_decref(b.platform_runs);
-	shrink_dict_done(&b.dict);
-	report_rows_done(&rows);
 	return rc;
+}
+
+static bool is_wanted(const struct report_options *o, const char *suite)
+{
+	for (size_t i = 0; i < o->n_suites; i++)
+		if (strcmp(o->suites[i], suite) == 0)
+			return true;
+	return o->n_suites == 0;
+}
+
+static int add_cell(void *arg, const struct cell *c)
+{
+	struct building *b = arg;
+	json_t *history = NULL;
+	const char *shown = report_cell_shown(c)->run_id;
+	if (!shown || !is_wanted(b->options, c->suite))
+		return 0;
+	int rc = add_record(b, shown);
+	if (!rc && strcmp(shown, c->last.run_id) != 0)
+		rc = add_record(b, c->last.run_id);
+	if (!rc)
+		rc = history_json(b, c, &history);
+	return rc ? rc : put(b->history, shown, history);
+}
+
+int report_details(json_t **ret, struct store *s, const struct report_options *o, struct err *err)
+{
+	struct building b = { .store = s,
+			      .options = o,
+			      .dict = { .values = json_object() },
+			      .records = json_array(),
+			      .history = json_object(),
+			      .err = err };
+	int rc = b.dict.values && b.records && b.history ? 0 : -ENOMEM;
+	if (!rc)
+		rc = store_each_cell(s, NULL, NULL, add_cell, &b, err);
+	if (!rc) {
+		*ret = json_pack("{s:O, s:O, s:O}", "dict", b.dict.values, "records", b.records,
+				 "history", b.history);
+		rc = *ret ? 0 : -ENOMEM;
+	}
+	json_decref(b.records);
+	json_decref(b.history);
+	shrink_dict_done(&b.dict);
+	return rc == -ENOMEM ? err_set(err, rc, "out of memory") : rc;
 }
 
 void report_hash(char ret_hash[33], const struct buf *text)

@@ -1,6 +1,6 @@
-/* The data of the report: what the page shows, what the Markdown twin prints, and what
- * GET report answers. Made from the store alone, without clock and path: the same records give
- * the same bytes. docs/report.md tells the shape. */
+/* What stands behind the report's grid (report/grid.h): the records of its cells and their
+ * histories, for the page that needs no daemon and for the Markdown twin. docs/report.md tells the
+ * shape. The daemon's page asks for them one by one. */
 #ifndef REPORT_DATA_H
 #define REPORT_DATA_H
 
@@ -9,28 +9,20 @@
 
 #include "lib/buf.h"
 #include "lib/err.h"
+#include "report/grid.h"
 #include "store/store.h"
-
-#define REPORT_SCHEMA "roimeter-report/1"
-
-struct report_options {
-	const char *const *suites; /* only these; all where n_suites is 0 */
-	size_t n_suites;
-	const char *title; /* NULL: "Roimeter report" */
-};
 
 #define REPORT_RANKS_MAX 1024  /* with more rows, those of one execution are kept */
 #define REPORT_OPS_MAX 15      /* operations of one record that are shown */
 #define REPORT_HISTORY_MAX 100 /* newest runs of one cell that are listed */
 
-/* -ENOENT: a suite that nothing was stored for. *ret is the caller's, written on success. */
-int report_build(json_t **ret, struct store *s, const struct report_options *o, struct err *err);
+/* *ret is the caller's, written on success. */
+int report_details(json_t **ret, struct store *s, const struct report_options *o, struct err *err);
 
-/* XXH3-128 of the text of the data, in hexadecimal: by it a report can be cited. */
+/* XXH3-128 of some text, in hexadecimal. */
 void report_hash(char ret_hash[33], const struct buf *text);
 
-/* One record as the report has it: nulls left out, operations cut. Used by tests and by the
- * daemon's page; the whole record is in the store. */
+/* One record as the page has it: nulls left out, operations and processes cut. */
 json_t *report_record(const struct record *rec);
 
 #endif

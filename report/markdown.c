@@ -60,22 +60,39 @@ static const char *text_of(const json_t *object, const char *key)
 /* ---- records
  * ------------------------------------------------------------------------------------- */
 
+struct source {
+	const json_t *grid, *details;
+	json_t *records; /* run id -> its record */
+};
+
+static int find_records(struct source *w)
+{
+	const json_t *all = json_object_get(w->details, "records");
+	w->records = json_object();
+	int rc = w->records ? 0 : -ENOMEM;
+	for (size_t i = 0; i < json_array_size(all) && !rc; i++) {
+		json_t *rec = json_array_get(all, i);
+		const char *id = text_of(rec, "run_id");
+		rc = id ? json_object_set(w->records, id, rec) : 0;
+	}
+	return rc ? -ENOMEM : 0;
+}
+
 /* A block of a record, taken back from the dictionary where it lies there. */
-static const json_t *block_of(const json_t *data, const json_t *rec, const char *name)
+static const json_t *block_of(const struct source *w, const json_t *rec, const char *name)
 {
 	const json_t *value = json_object_get(rec, name);
 	if (!json_is_integer(value))
 		return value;
-	return json_array_get(json_object_get(json_object_get(data, "dict"), name),
+	return json_array_get(json_object_get(json_object_get(w->details, "dict"), name),
 			      (size_t)json_integer_value(value));
 }
 
-static const json_t *record_of(const json_t *data, const json_t *cell, const char *key)
+/* which: ok or last */
+static const json_t *record_of(const struct source *w, const json_t *cell, const char *which)
 {
-	const json_t *place = json_object_get(cell, key);
-	if (!json_is_integer(place))
-		return NULL;
-	return json_array_get(json_object_get(data, "records"), (size_t)json_integer_value(place));
+	const char *id = text_of(json_object_get(cell, which), "run_id");
+	return id ? json_object_get(w->records, id) : NULL;
 }
 
 static void put_seconds(struct buf *b, const char *before, double s, const char *after)
@@ -93,7 +110,7 @@ static void put_list_of_seconds(struct buf *b, const json_t *list)
 /* ---- grid
  * ------------------------------------------------------------------------------------------ */
 
-static void put_cell(struct buf *b, const json_t *data, const json_t *cell)
+static void put_cell(struct buf *b, const struct source *w, const json_t *cell)
 {
 	char text[FORMAT_BYTES];
 	if (!json_is_object(cell)) {
@@ -105,7 +122,7 @@ static void put_cell(struct buf *b, const json_t *data, const json_t *cell)
 		buf_printf(b, " _%s_ |", format_status(text_of(last, "status")));
 		return;
 	}
-	const json_t *roi = json_object_get(record_of(data, cell, "record"), "roi");
+	const json_t *roi = json_object_get(record_of(w, cell, "ok"), "roi");
 	double spread = format_number(roi, "spread");
 	put_seconds(b, " **", format_number(ok, "wall_s"), "**");
 	if (known(spread))
@@ -115,13 +132,12 @@ static void put_cell(struct buf *b, const json_t *data, const json_t *cell)
 	if (format_number(ok, "caveats") > 0)
 		buf_printf(b, " (%.0f caveat%s)", format_number(ok, "caveats"),
 			   format_number(ok, "caveats") == 1 ? "" : "s");
-	if (json_is_object(json_object_get(cell, "last")) &&
-	    strcmp(text_of(ok, "run_id"), text_of(last, "run_id")) != 0)
+	if (last)
 		buf_printf(b, " later: _%s_", format_status(text_of(last, "status")));
 	buf_puts(b, " |");
 }
 
-static void put_row(struct buf *b, const json_t *data, const json_t *app, const json_t *item)
+static void put_row(struct buf *b, const struct source *w, const json_t *app, const json_t *item)
 {
 	const json_t *cells = json_object_get(item, "cells");
 	buf_puts(b, "| ");
@@ -130,13 +146,13 @@ static void put_row(struct buf *b, const json_t *data, const json_t *app, const 
 	put_text(b, text_of(item, "name"));
 	buf_puts(b, " |");
 	for (size_t i = 0; i < json_array_size(cells); i++)
-		put_cell(b, data, json_array_get(cells, i));
+		put_cell(b, w, json_array_get(cells, i));
 	buf_puts(b, "\n");
 }
 
-static void put_grid(struct buf *b, const json_t *data, const json_t *suite)
+static void put_grid(struct buf *b, const struct source *w, const json_t *suite)
 {
-	const json_t *platforms = json_object_get(data, "platforms");
+	const json_t *platforms = json_object_get(w->grid, "platforms");
 	const json_t *apps = json_object_get(suite, "apps");
 	buf_puts(b, "| application | input |");
 	for (size_t i = 0; i < json_array_size(platforms); i++) {
@@ -151,7 +167,7 @@ static void put_grid(struct buf *b, const json_t *data, const json_t *suite)
 	for (size_t i = 0; i < json_array_size(apps); i++) {
 		const json_t *app = json_array_get(apps, i), *cases = json_object_get(app, "cases");
 		for (size_t j = 0; j < json_array_size(cases); j++)
-			put_row(b, data, app, json_array_get(cases, j));
+			put_row(b, w, app, json_array_get(cases, j));
 	}
 	buf_puts(b, "\n");
 }
@@ -159,7 +175,7 @@ static void put_grid(struct buf *b, const json_t *data, const json_t *suite)
 /* ---- one measurement
  * ------------------------------------------------------------------------------- */
 
-static void put_headline(struct buf *b, const json_t *data, const json_t *rec)
+static void put_headline(struct buf *b, const struct source *w, const json_t *rec)
 {
 	char text[FORMAT_BYTES];
 	const json_t *roi = json_object_get(rec, "roi"), *runs = json_object_get(roi, "runs_s");
@@ -167,7 +183,7 @@ static void put_headline(struct buf *b, const json_t *data, const json_t *rec)
 		     *context = json_object_get(rec, "context");
 	double wall = format_number(roi, "wall_s"),
 	       process = format_number(context, "process_wall_s");
-	double n = format_number(block_of(data, rec, "measurement"), "cleans_used");
+	double n = format_number(block_of(w, rec, "measurement"), "cleans_used");
 	put_seconds(b, "- Region: **", wall, "**, median over ");
 	if (known(n))
 		buf_printf(b, "%.0f clean execution%s", n, n == 1 ? "" : "s");
@@ -270,7 +286,7 @@ static void put_shell_words(struct buf *line, const json_t *words)
 }
 
 /* As one would type it. */
-static void put_command(struct buf *b, const json_t *data, const json_t *rec)
+static void put_command(struct buf *b, const struct source *w, const json_t *rec)
 {
 	const json_t *inputs = json_object_get(rec, "inputs"),
 		     *env = json_object_get(inputs, "env");
@@ -280,7 +296,7 @@ static void put_command(struct buf *b, const json_t *data, const json_t *rec)
 		buf_puts(&line, i ? " " : "");
 		shell_assignment(&line, assignment ? assignment : "");
 	}
-	put_shell_words(&line, json_object_get(block_of(data, rec, "launcher"), "argv"));
+	put_shell_words(&line, json_object_get(block_of(w, rec, "launcher"), "argv"));
 	put_shell_words(&line, json_object_get(inputs, "argv"));
 	buf_puts(b, "- Command: ");
 	if (line.len)
@@ -292,10 +308,10 @@ static void put_command(struct buf *b, const json_t *data, const json_t *rec)
 	buf_done(&line);
 }
 
-static void put_words(struct buf *b, const json_t *data, const json_t *rec)
+static void put_words(struct buf *b, const struct source *w, const json_t *rec)
 {
-	const json_t *caveats = block_of(data, rec, "caveats");
-	put_command(b, data, rec);
+	const json_t *caveats = block_of(w, rec, "caveats");
+	put_command(b, w, rec);
 	buf_puts(b, "- Run ");
 	put_code(b, text_of(rec, "run_id") ? text_of(rec, "run_id") : "");
 	buf_printf(b, " (%s)\n", text_of(rec, "kind") ? text_of(rec, "kind") : "null");
@@ -318,10 +334,10 @@ static void put_status(struct buf *b, const json_t *rec, const char *what)
 	buf_puts(b, "\n");
 }
 
-static void put_measurement(struct buf *b, const json_t *data, const json_t *cell)
+static void put_measurement(struct buf *b, const struct source *w, const json_t *cell)
 {
-	const json_t *rec = record_of(data, cell, "record");
-	const json_t *later = record_of(data, cell, "last_record");
+	const json_t *ok = record_of(w, cell, "ok"), *last = record_of(w, cell, "last");
+	const json_t *rec = ok ? ok : last;
 	if (!rec)
 		return;
 	buf_puts(b, "### ");
@@ -331,51 +347,54 @@ static void put_measurement(struct buf *b, const json_t *data, const json_t *cel
 	buf_puts(b, " on ");
 	put_text(b, text_of(rec, "platform"));
 	buf_puts(b, "\n\n");
-	if (later)
-		put_status(b, later, "A later run");
-	if (json_is_object(json_object_get(cell, "ok"))) {
-		put_headline(b, data, rec);
+	if (ok && last)
+		put_status(b, last, "A later run");
+	if (ok) {
+		put_headline(b, w, rec);
 		put_numbers(b, rec);
 	} else {
 		put_status(b, rec, "No result");
 	}
-	put_words(b, data, rec);
+	put_words(b, w, rec);
 	put_ops(b, rec);
 	buf_puts(b, "\n");
 }
 
-static void put_app(struct buf *b, const json_t *data, const json_t *app)
+static void put_app(struct buf *b, const struct source *w, const json_t *app)
 {
 	const json_t *cases = json_object_get(app, "cases");
 	for (size_t i = 0; i < json_array_size(cases); i++) {
 		const json_t *cells = json_object_get(json_array_get(cases, i), "cells");
 		for (size_t j = 0; j < json_array_size(cells); j++)
 			if (json_is_object(json_array_get(cells, j)))
-				put_measurement(b, data, json_array_get(cells, j));
+				put_measurement(b, w, json_array_get(cells, j));
 	}
 }
 
-static void put_suite(struct buf *b, const json_t *data, const json_t *suite)
+static void put_suite(struct buf *b, const struct source *w, const json_t *suite)
 {
 	const json_t *apps = json_object_get(suite, "apps");
 	buf_puts(b, "## ");
 	put_text(b, text_of(suite, "name"));
 	buf_puts(b, "\n\n");
-	put_grid(b, data, suite);
+	put_grid(b, w, suite);
 	for (size_t i = 0; i < json_array_size(apps); i++)
-		put_app(b, data, json_array_get(apps, i));
+		put_app(b, w, json_array_get(apps, i));
 }
 
-int report_markdown(struct buf *out, const json_t *data, const char *hash)
+int report_markdown(struct buf *out, const json_t *grid, const json_t *details, const char *hash)
 {
-	const json_t *suites = json_object_get(data, "suites");
+	struct source w = { .grid = grid, .details = details };
+	const json_t *suites = json_object_get(grid, "suites");
+	int rc = find_records(&w);
 	buf_puts(out, "# ");
-	put_text(out, text_of(data, "title"));
+	put_text(out, text_of(grid, "title"));
 	buf_puts(out,
 		 "\n\nMedian of the region of interest over the clean executions, and their range "
 		 "as a share of it. null: never measured, or not known; it is never 0.\n\n");
-	for (size_t i = 0; i < json_array_size(suites); i++)
-		put_suite(out, data, json_array_get(suites, i));
-	buf_printf(out, "---\n%s, report@%s\n", text_of(data, "tool"), hash);
-	return out->failed ? -ENOMEM : 0;
+	for (size_t i = 0; i < json_array_size(suites) && !rc; i++)
+		put_suite(out, &w, json_array_get(suites, i));
+	buf_printf(out, "---\n%s, report@%s\n", text_of(grid, "tool"), hash);
+	json_decref(w.records);
+	return rc || out->failed ? -ENOMEM : 0;
 }

@@ -53,8 +53,8 @@ static void put_json(struct buf *b, const char *text, size_t n)
 	buf_put(b, text + start, n - start);
 }
 
-int report_page(struct buf *out, const struct buf *text, const char *title, const char *hash,
-		struct err *err)
+int report_page(struct buf *out, const struct buf *grid, const struct buf *details,
+		const char *title, const char *hash, struct err *err)
 {
 	if (!report_has_page())
 		return err_set(err, -ENOTSUP,
@@ -65,7 +65,8 @@ int report_page(struct buf *out, const struct buf *text, const char *title, cons
 	put_piece(out, report_page_1, report_page_2);
 	put_html(out, title);
 	put_piece(out, report_page_2, report_page_3);
-	put_json(out, text->data, text->len);
+	put_json(out, grid->data, grid->len);
+	put_json(out, details->data, details->len);
 	put_piece(out, report_page_3, report_page_4);
 	return out->failed ? err_set(err, -ENOMEM, "out of memory") : 0;
 }

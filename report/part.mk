@@ -1,6 +1,6 @@
 # The page: packages by the lock file, bundled by esbuild, put into the program as bytes. All of it
 # in the build folder; the sources stay clean.
-# NODE=no builds without the page: `roimeter report` then writes report.md and report.json.
+# NODE=no builds without the page: `roimeter report` then writes the other files.
 NODE ?= $(shell command -v node)
 WEB := $(B)/web
 WEB_SOURCES := $(wildcard web/src/*) web/build.mjs

@@ -18,7 +18,8 @@
 #include "report/data.h"
 #include "report/format.h"
 #include "report/page.h"
-#include "report/rows.h"
+#include "report/natural.h"
+#include "report/grid.h"
 #include "report/shrink.h"
 #include "schema/codec.h"
 
@@ -153,21 +154,24 @@ static void equal_values_are_kept_once(void **state)
 static const char evil[] = "<script>alert(1)</script> | `x`";
 
 /* The smallest report in which names from outside stand at every place that can hold one. */
-static json_t *evil_report(void)
+static json_t *evil_grid(void)
 {
 	return json_pack("{s:s, s:s, s:s, s:[{s:s, s:n}], s:[{s:s, s:[{s:s, s:[{s:s, s:b, s:[{s:i, "
-			 "s:{s:s, s:f, s:i}, "
-			 "s:{s:s}, s:i, s:n, s:{}}]}]}]}], s:{s:[[{s:s, s:s}]]}, s:[{s:s, s:s, "
-			 "s:s, s:s, s:s, s:i, s:{s:[s]}, "
-			 "s:{s:f}, s:{s:[s,s], s:[[s,f]]}}]}",
+			 "s:{s:s, s:f, s:i}}]}]}]}]}",
 			 "schema", REPORT_SCHEMA, "title", evil, "tool", "roimeter", "platforms",
 			 "id", evil, "info", "suites", "name", evil, "apps", "name", evil, "cases",
 			 "name", evil, "declared", 1, "cells", "runs", 1, "ok", "run_id", "r1",
-			 "wall_s", 1.5, "caveats", 1, "last", "run_id", "r1", "record", 0,
-			 "last_record", "history", "dict", "caveats", "code", evil, "text", evil,
-			 "records", "run_id", "r1", "app", evil, "case", evil, "platform", evil,
-			 "status", "ok", "caveats", 0, "inputs", "argv", evil, "roi", "wall_s", 1.5,
-			 "ops", "columns", "name", "total_s", "rows", evil, 0.5);
+			 "wall_s", 1.5, "caveats", 1);
+}
+
+static json_t *evil_details(void)
+{
+	return json_pack("{s:{s:[[{s:s, s:s}]]}, s:[{s:s, s:s, s:s, s:s, s:s, s:i, s:{s:[s]}, "
+			 "s:{s:f}, s:{s:[s,s], s:[[s,f]]}}], s:{}}",
+			 "dict", "caveats", "code", evil, "text", evil, "records", "run_id", "r1",
+			 "app", evil, "case", evil, "platform", evil, "status", "ok", "caveats", 0,
+			 "inputs", "argv", evil, "roi", "wall_s", 1.5, "ops", "columns", "name",
+			 "total_s", "rows", evil, 0.5, "history");
 }
 
 /* Outside of code marks nothing may begin a tag; inside of them everything is text. */
@@ -194,10 +198,10 @@ static void assert_inert(const char *text)
 static void names_stay_text_in_markdown(void **state)
 {
 	(void)state;
-	json_t *data = evil_report();
-	assert_non_null(data);
+	json_t *data = evil_grid(), *details = evil_details();
+	assert_true(data && details);
 	struct buf b = { 0 };
-	assert_int_equal(report_markdown(&b, data, "0123"), 0);
+	assert_int_equal(report_markdown(&b, data, details, "0123"), 0);
 	assert_inert(b.data);
 	/* The grid keeps its columns: bars in names are escaped. */
 	const char *line = strstr(b.data, "| application");
@@ -211,18 +215,20 @@ static void names_stay_text_in_markdown(void **state)
 	assert_int_equal(bars[2], 4);
 	buf_done(&b);
 	json_decref(data);
+	json_decref(details);
 }
 
 static void data_cannot_end_their_element_in_the_page(void **state)
 {
 	(void)state;
-	struct buf text = { 0 }, page = { 0 };
-	json_t *data = evil_report();
-	assert_int_equal(json_text(&text, data), 0);
+	struct buf grid = { 0 }, details = { 0 }, page = { 0 };
+	json_t *data = evil_grid(), *more = evil_details();
+	assert_int_equal(json_text(&grid, data), 0);
+	assert_int_equal(json_text(&details, more), 0);
 	if (!report_has_page()) {
-		assert_int_equal(report_page(&page, &text, evil, "0123", NULL), -ENOTSUP);
+		assert_int_equal(report_page(&page, &grid, &details, evil, "0123", NULL), -ENOTSUP);
 	} else {
-		assert_int_equal(report_page(&page, &text, evil, "0123", NULL), 0);
+		assert_int_equal(report_page(&page, &grid, &details, evil, "0123", NULL), 0);
 		assert_null(strstr(page.data, "<script>alert"));
 		assert_non_null(strstr(
 			page.data, "<title>&lt;script&gt;alert(1)&lt;/script&gt; | `x`</title>"));
@@ -230,9 +236,11 @@ static void data_cannot_end_their_element_in_the_page(void **state)
 		assert_non_null(strstr(page.data, "data-hash=\"0123\""));
 		assert_null(strstr(page.data, "@@"));
 	}
-	buf_done(&text);
+	buf_done(&grid);
+	buf_done(&details);
 	buf_done(&page);
 	json_decref(data);
+	json_decref(more);
 }
 
 /* ---- from the store
@@ -283,13 +291,34 @@ static void add_run(struct store *s, const char *run_id, const char *case_, cons
 	record_done(&rec);
 }
 
+static int put_piece(void *arg, const void *bytes, size_t n)
+{
+	buf_put(arg, bytes, n);
+	return 0;
+}
+
 static json_t *build(struct store *s, const struct report_options *o)
 {
 	struct err err = { { 0 } };
-	json_t *data = NULL;
-	if (report_build(&data, s, o, &err))
+	struct buf text = { 0 };
+	struct grid *g = grid_new(o);
+	assert_non_null(g);
+	if (grid_update(g, s, &err))
 		fail_msg("%s", err.text);
+	assert_int_equal(grid_each_text(g, put_piece, &text), 0);
+	grid_free(g);
+	json_t *data = parse(text.data);
+	buf_done(&text);
 	return data;
+}
+
+static json_t *build_details(struct store *s)
+{
+	struct err err = { { 0 } };
+	json_t *details = NULL;
+	if (report_details(&details, s, &(struct report_options){ 0 }, &err))
+		fail_msg("%s", err.text);
+	return details;
 }
 
 static const json_t *cell_at(const json_t *data, size_t row, size_t platform)
@@ -323,42 +352,17 @@ static void grid_has_the_latest_result_and_what_came_after(void **state)
 	assert_string_equal(
 		json_string_value(json_object_get(json_object_get(cell, "last"), "status")),
 		"clean_failed");
-	assert_true(json_is_integer(json_object_get(cell, "last_record")));
-	assert_int_equal(json_array_size(json_object_get(json_object_get(cell, "history"), "rows")),
-			 3);
 	assert_true(json_is_null(cell_at(data, 1, 1)));
 	assert_true(json_is_null(json_object_get(cell_at(data, 2, 1), "ok")));
+	/* Behind them: the record of each cell, the later one, and the runs of each cell. */
+	json_t *details = build_details(p->store);
+	assert_int_equal(json_array_size(json_object_get(details, "records")), 3);
+	const json_t *history = json_object_get(details, "history");
+	assert_int_equal(json_object_size(history), 2);
+	const json_t *runs = json_object_get(history, "20260929T045202Z-00000002");
+	assert_int_equal(json_array_size(json_object_get(runs, "rows")), 3);
+	json_decref(details);
 	json_decref(data);
-}
-
-static void same_records_give_the_same_bytes(void **state)
-{
-	struct place *p = *state;
-	char hash[2][33];
-	for (int i = 0; i < 2; i++) {
-		struct buf text = { 0 };
-		json_t *data = build(p->store, &(struct report_options){ 0 });
-		assert_int_equal(json_text(&text, data), 0);
-		report_hash(hash[i], &text);
-		buf_done(&text);
-		json_decref(data);
-	}
-	assert_string_equal(hash[0], hash[1]);
-	assert_int_equal(strlen(hash[0]), 32);
-}
-
-static void a_suite_that_is_not_there_is_named(void **state)
-{
-	struct place *p = *state;
-	struct err err = { { 0 } };
-	json_t *data = NULL;
-	const char *const suites[] = { "nope" };
-	assert_int_equal(report_build(&data, p->store,
-				      &(struct report_options){ .suites = suites, .n_suites = 1 },
-				      &err),
-			 -ENOENT);
-	assert_non_null(strstr(err.text, "nope"));
-	assert_null(data);
 }
 
 static void a_record_keeps_its_fifteen_largest_operations(void **state)
@@ -451,8 +455,8 @@ static bool shrink_all(const void *rows)
 static bool build_all(const void *store)
 {
 	json_t *data = NULL;
-	int rc = report_build(&data, (struct store *)(uintptr_t)store,
-			      &(struct report_options){ 0 }, NULL);
+	int rc = report_details(&data, (struct store *)(uintptr_t)store,
+				&(struct report_options){ 0 }, NULL);
 	assert_true((rc == 0) == (data != NULL));
 	json_decref(data);
 	return rc == 0;
@@ -483,9 +487,7 @@ int main(void)
 		cmocka_unit_test(a_record_keeps_its_fifteen_largest_operations),
 		cmocka_unit_test(a_job_of_many_processes_keeps_those_of_one_execution),
 		cmocka_unit_test(grid_has_the_latest_result_and_what_came_after),
-		cmocka_unit_test(same_records_give_the_same_bytes),
 		cmocka_unit_test(every_failed_allocation_is_survived),
-		cmocka_unit_test(a_suite_that_is_not_there_is_named),
 	};
 	return cmocka_run_group_tests(tests, open_place, close_place);
 }

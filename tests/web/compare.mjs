@@ -1,33 +1,37 @@
-// Is report.json what the records say? Compared with shape.mjs, which makes the same data in
-// another way.    node compare.mjs FIXTURE_DIR REPORT_JSON
+// Are report.json and details.json what the records say? Compared with shape.mjs, which makes the same
+// data in another way.    node compare.mjs FIXTURE_DIR REPORT_DIR
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { shape } from "./shape.mjs";
 
-const [dir, file] = process.argv.slice(2);
+const [dir, report_dir] = process.argv.slice(2);
 
 // Tables as rows, shared blocks in their place, numbers with the 15 digits that records carry.
-function plain(report) {
+function plain([grid, details]) {
 	const rows = (t) => t.rows.map((r) => {
 		const row = { ...t.same };
 		t.columns.forEach((c, i) => { if (r[i] !== null) row[c] = r[i]; });
 		return row;
 	});
-	for (const rec of report.records)
+	const records = {}, history = {};
+	for (const rec of details.records) {
 		for (const [key, value] of Object.entries(rec))
-			if (report.dict[key] && typeof value === "number")
-				rec[key] = report.dict[key][value];
+			if (details.dict[key] && typeof value === "number")
+				rec[key] = details.dict[key][value];
 			else if (value?.rows && value?.columns)
 				rec[key] = rows(value);
-	for (const cell of report.suites.flatMap((s) => s.apps).flatMap((a) => a.cases).flatMap((c) => c.cells))
-		if (cell)
-			cell.history = rows(cell.history);
-	for (const p of report.platforms)
-		p.info = report.dict.platform_info[p.info];
-	delete report.dict;
-	return JSON.parse(JSON.stringify(report, (_, v) => (typeof v === "number" ? Number(v.toPrecision(15)) : v)));
+		records[rec.run_id] = rec;
+	}
+	for (const [run, table] of Object.entries(details.history))
+		history[run] = rows(table);
+	// The hashes of the records are not made a second time here.
+	for (const app of grid.suites.flatMap((s) => s.apps))
+		delete app.records;
+	return JSON.parse(JSON.stringify({ grid, records, history }, (_, v) => (typeof v === "number" ? Number(v.toPrecision(15)) : v)));
 }
 
-const got = plain(JSON.parse(readFileSync(file, "utf8"))), wanted = plain(shape(dir));
+const read = (name) => JSON.parse(readFileSync(join(report_dir, name), "utf8"));
+const got = plain([read("report.json"), read("details.json")]), wanted = plain(shape(dir));
 let differences = 0;
 
 function compare(a, b, at) {

@@ -8,6 +8,7 @@ import { launch } from "./cdp.mjs";
 const [dir, large, axe] = process.argv.slice(2);
 const url = pathToFileURL(join(dir, "index.html")).href;
 const data = JSON.parse(readFileSync(join(dir, "report.json"), "utf8"));
+const details = JSON.parse(readFileSync(join(dir, "details.json"), "utf8"));
 const READY_LIMIT_MS = 1000 * 6; // the budget is 1 s; a loaded machine of two cores is given more
 let failed = 0;
 
@@ -155,7 +156,7 @@ await test("a measurement shows every execution, its interval with its coverage,
 			for (const [i, cell] of item.cells.entries()) {
 				if (!cell)
 					continue;
-				const rec = data.records[cell.record];
+				const rec = details.records.find((r) => r.run_id === (cell.ok ?? cell.last).run_id);
 				await page.run(`location.hash = ${JSON.stringify(`#/demo/${app.name}/${item.name}/${data.platforms[i].id}`)}`);
 				await page.settle();
 				const where = `${app.name}/${item.name}`;
@@ -168,11 +169,11 @@ await test("a measurement shows every execution, its interval with its coverage,
 					const shown = await text(".headline .beside");
 					that(/covers the median with [0-9.]+ %/.test(shown), `${where}: ${shown}`);
 				}
-				const caveats = rec.caveats === undefined ? [] : data.dict.caveats[rec.caveats];
+				const caveats = rec.caveats === undefined ? [] : details.dict.caveats[rec.caveats];
 				same(await count("#caveats li"), caveats.length, `${where}: caveats`);
 				if (rec.status !== "ok")
 					that((await text(".banner")).includes(rec.status_text), `${where}: its status`);
-				else if (cell.last_record !== null)
+				else if (cell.last)
 					that((await text(".banner")).includes("later run"), `${where}: the later run`);
 			}
 });

@@ -1,5 +1,5 @@
 // The data of the report, made a second time and independently from the C program: records and
-// declared cases in, report.json out. Serves the page's own tests, and the comparison with what
+// declared cases in, report.json and details.json out. Serves the page's own tests, and the comparison with what
 // `roimeter report` writes.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,6 +8,10 @@ const DICT = ["measurement", "launcher", "placement", "platform_info", "provenan
 const TABLES = ["phases", "ops", "executions", "ranks"];
 const HISTORY = ["run_id", "utc", "kind", "status", "wall_s", "min_s", "max_s", "samples", "fom", "caveats"];
 export const OPS_SHOWN = 15;
+const DOTS_COLUMNS = 2;
+// Caveats that do not mark a cell.
+const ROUTINE = ["not_profiled", "ci_not_95", "multi_process_roi", "conformance_missing", "imported_rounded", "imported_incomplete",
+	"source_also_says", "operations_cut", "exit_unknown", "single_execution", "unstable", "two_levels", "drift"];
 
 function without_nulls(value) {
 	if (Array.isArray(value))
@@ -46,6 +50,25 @@ function run_row(rec) {
 	});
 }
 
+// What a cell shows: of its latest ok run, and that there is a later one.
+function cell_of(runs, dots) {
+	const ok = runs.find((r) => r.status === "ok"), last = runs[0], shown = ok ?? last, roi = shown.roi ?? {};
+	const row = ok && run_row(ok);
+	const derived = (roi.max_s - roi.min_s) / roi.wall_s;
+	const notable = (shown.caveats ?? []).filter((c) => !ROUTINE.includes(c.code)).length;
+	return {
+		runs: runs.length,
+		ok: ok ? Object.fromEntries(["run_id", "kind", "wall_s", "min_s", "max_s", "samples", "process_wall_s", "caveats"]
+			.filter((k) => k in row && !(k === "kind" && row.kind === "measured")).map((k) => [k, row[k]])) : null,
+		...(last !== ok ? { last: { run_id: last.run_id, status: last.status } } : {}),
+		...(roi.spread != null && !(Math.abs(derived - roi.spread) < 1e-6) ? { spread: roi.spread } : {}),
+		...(roi.two_levels ? { two_levels: true } : {}),
+		...(roi.stable === false || roi.drift ? { unstable: true } : {}),
+		...(notable ? { notable } : {}),
+		...(dots && roi.runs_s?.length > 1 ? { dots: roi.runs_s.map((x) => (x / roi.wall_s - 1) * 1000).map((x) => Math.sign(x) * Math.round(Math.abs(x))) } : {}),
+	};
+}
+
 export function natural(a, b) {
 	const pa = a.match(/\d+|\D+/g) ?? [], pb = b.match(/\d+|\D+/g) ?? [];
 	for (let i = 0; i < Math.min(pa.length, pb.length); i++) {
@@ -61,16 +84,16 @@ export function natural(a, b) {
 export function shape(dir, title = "Roimeter report") {
 	const records = readFileSync(join(dir, "records.jsonl"), "utf8").trim().split("\n").map((l) => JSON.parse(l));
 	const declared = readFileSync(join(dir, "declared.tsv"), "utf8").trim().split("\n").map((l) => l.split("\t"));
-	const by_id = new Map(records.map((r) => [r.run_id, r]));
-	const out = { schema: "roimeter-report/1", title, tool: "roimeter 0.1.0", platforms: [], suites: [], dict: {}, records: [] };
-	const seen = {};
+	const out = { schema: "roimeter-report/2", title, tool: "roimeter 0.1.0", platforms: [], suites: [] };
+	const details = { dict: {}, records: [], history: {} };
+	const seen = {}, shown_runs = [];
 	const intern = (name, value) => {
 		seen[name] ??= new Map();
-		out.dict[name] ??= [];
+		details.dict[name] ??= [];
 		const key = JSON.stringify(value);
 		if (!seen[name].has(key)) {
-			seen[name].set(key, out.dict[name].length);
-			out.dict[name].push(value);
+			seen[name].set(key, details.dict[name].length);
+			details.dict[name].push(value);
 		}
 		return seen[name].get(key);
 	};
@@ -86,7 +109,7 @@ export function shape(dir, title = "Roimeter report") {
 		for (const name of DICT)
 			if (r[name])
 				r[name] = intern(name, r[name]);
-		return out.records.push(r) - 1;
+		details.records.push(r);
 	};
 	const platforms = [...new Set(records.map((r) => r.platform))].sort();
 	const suites = [...new Set([...records.map((r) => r.suite), ...declared.map((d) => d[0])])].sort();
@@ -107,19 +130,20 @@ export function shape(dir, title = "Roimeter report") {
 					.sort((a, b) => (a.run_id < b.run_id ? 1 : -1));
 				if (!runs.length)
 					return null;
-				const ok = runs.find((r) => r.status === "ok"), last = runs[0];
-				return {
-					runs: runs.length, ok: ok ? run_row(ok) : null, last: run_row(last),
-					record: add_record(by_id.get((ok ?? last).run_id)), last_record: ok && last !== ok ? add_record(last) : null,
-					history: table(runs.slice(0, 100).map((r) => { const w = run_row(r); return Object.fromEntries(HISTORY.filter((c) => c in w).map((c) => [c, w[c]])); })),
-				};
+				const ok = runs.find((r) => r.status === "ok"), last = runs[0], shown = ok ?? last;
+				shown_runs.push(shown);
+				add_record(shown);
+				if (last !== shown)
+					add_record(last);
+				details.history[shown.run_id] = table(runs.slice(0, 100).map((r) => { const w = run_row(r); return Object.fromEntries(HISTORY.filter((c) => c in w).map((c) => [c, w[c]])); }));
+				return cell_of(runs, platforms.length <= DOTS_COLUMNS);
 			}) });
 		}
 		out.suites.push({ name: suite, apps });
 	}
 	out.platforms = platforms.map((id) => {
-		const newest = records.filter((r) => r.platform === id && r.platform_info).sort((a, b) => (a.run_id < b.run_id ? 1 : -1))[0];
-		return { id, info: newest ? intern("platform_info", without_nulls(newest.platform_info)) : null };
+		const newest = shown_runs.filter((r) => r.platform === id && r.platform_info).sort((a, b) => (a.run_id < b.run_id ? 1 : -1))[0];
+		return { id, info: newest ? without_nulls(newest.platform_info) : null };
 	});
-	return out;
+	return [out, details];
 }

@@ -1,6 +1,7 @@
-// The data of the report, as `roimeter report` writes them (docs/report.md tells the shape).
+// The data of the report, as `roimeter report` writes them (docs/report.md tells the shape): the
+// grid, and what stands behind a cell. That is in the page, or is asked of the daemon when it is shown.
 // A field that is absent is null: not known. 0 is a number that was observed.
-import { signal } from "@preact/signals";
+import { type Signal, signal } from "@preact/signals";
 import type { Num } from "./format";
 
 export interface Row { [key: string]: unknown }
@@ -14,27 +15,30 @@ export interface RunRow {
 	process_wall_s?: number; busy_frac?: number; fom?: number; caveats?: number;
 }
 
+// last: a later run, or the latest where none is ok. dots: thousandths of the median.
 export interface Cell {
 	runs: number;
-	ok: RunRow | null;
-	last: RunRow;
-	record: number | null;
-	last_record: number | null;
-	history: Table;
+	ok: Ok | null;
+	last?: { run_id: string; status: string };
+	spread?: number; two_levels?: boolean; unstable?: boolean; notable?: number; dots?: (number | null)[];
+}
+export interface Ok {
+	run_id: string; kind?: string; wall_s?: number; min_s?: number; max_s?: number; samples?: number; process_wall_s?: number; caveats?: number;
 }
 
 export interface Case { name: string; title?: string; declared: boolean; cells: (Cell | null)[] }
 export interface App { name: string; cases: Case[] }
 export interface Suite { name: string; apps: App[] }
-export interface Platform { id: string; info: number | null }
+export interface Platform { id: string; info: Row | null }
 
 export interface Report {
 	schema: string; title: string; tool: string;
 	platforms: Platform[];
 	suites: Suite[];
-	dict: { [name: string]: unknown[] };
-	records: Row[];
 }
+
+// The records and histories of all cells, in a page that has no daemon.
+interface Details { dict: { [name: string]: unknown[] }; records: Row[]; history: { [run_id: string]: Table } }
 
 export interface Caveat { code: string; text: string }
 export interface NullReason { field: string; why: string }
@@ -80,16 +84,19 @@ export interface Rec {
 }
 
 export let report: Report;
+let details: Details | null = null;
 // What is computed from the report asks this, and is computed anew after each load.
 const loads = signal(0);
 export const is_loaded = (): boolean => loads.value > 0;
 
+// One line is the grid; a second one, where there is one, the details.
 export function load(text: string): void {
-	const data = JSON.parse(text) as Report;
-	if (data.schema !== "roimeter-report/1")
-		throw new Error(`this page shows roimeter-report/1, and the data are ${data.schema}`);
+	const at = text.indexOf("\n");
+	const data = JSON.parse(at < 0 ? text : text.slice(0, at)) as Report;
+	if (data.schema !== "roimeter-report/2")
+		throw new Error(`this page shows roimeter-report/2, and the data are ${data.schema}`);
+	details = at >= 0 && text.slice(at + 1).trim() ? (JSON.parse(text.slice(at + 1)) as Details) : null;
 	report = data;
-	cache.clear();
 	loads.value++;
 }
 
@@ -109,42 +116,122 @@ export function rows_of<T>(table: unknown): T[] {
 
 const SHARED = ["measurement", "launcher", "placement", "platform_info", "provenance", "caveats", "nulls"];
 const TABLES = ["phases", "ops", "executions", "ranks"];
-const cache = new Map<number, Rec>();
+const OPS_MAX = 15, RANKS_MAX = 1024;
 
-// The record with its shared blocks and tables put back.
-export function record_at(index: number): Rec {
-	const known = cache.get(index);
-	if (known)
-		return known;
-	const json: Row = { ...report.records[index]! };
+function record_from(json: Row): Rec {
+	return {
+		measurement: {}, inputs: {}, roi: {}, phases: [], device: null, runtime_api: null, ops: [], ops_count: 0, io: null, gap: null,
+		context: {}, fom: {}, own_timer: {}, launcher: {}, placement: {}, platform_info: {}, provenance: {}, observer: {}, executions: [],
+		ranks: [], caveats: [], nulls: [], ...json, json,
+	} as unknown as Rec;
+}
+
+// Of the page's own details: shared blocks and tables are put back.
+function unfold(row: Row): Row {
+	const json: Row = { ...row };
 	for (const name of SHARED)
 		if (typeof json[name] === "number")
-			json[name] = report.dict[name]![json[name] as number];
+			json[name] = details!.dict[name]![json[name] as number];
 	for (const name of TABLES)
 		if (json[name])
 			json[name] = rows_of(json[name]);
-	const rec = {
-		measurement: {}, inputs: {}, roi: {}, phases: [], device: null, runtime_api: null, ops: [], ops_count: 0, io: null, gap: null,
-		context: {}, fom: {}, own_timer: {}, launcher: {}, placement: {}, platform_info: {}, provenance: {}, observer: {}, executions: [],
-		ranks: [], caveats: [], nulls: [], ...json,
-	} as unknown as Rec;
-	rec.json = json;
-	cache.set(index, rec);
-	return rec;
+	return json;
 }
 
-// What the grid needs of a record, without putting it together.
-export function roi_at(index: number | null): Roi {
-	return index === null ? {} : ((report.records[index]!.roi as Roi | undefined) ?? {});
+// Without nulls, and without blocks that are empty then.
+function without_nulls(value: unknown): unknown {
+	if (Array.isArray(value))
+		return value.map(without_nulls);
+	if (value === null || typeof value !== "object")
+		return value;
+	const out: Row = {};
+	for (const [key, v] of Object.entries(value)) {
+		const small = v === null ? null : without_nulls(v);
+		if (small !== null && !(typeof small === "object" && !Array.isArray(small) && Object.keys(small as Row).length === 0))
+			out[key] = small;
+	}
+	return out;
 }
 
-export function caveats_at(index: number | null): Caveat[] {
-	const place = index === null ? undefined : report.records[index]!.caveats;
-	return typeof place === "number" ? (report.dict.caveats![place] as Caveat[]) : [];
+// What the daemon sent, cut as `roimeter report` cuts it.
+function fold(whole: Row): Row {
+	const json = without_nulls(whole) as Row;
+	const ops = json.ops as Row[] | undefined, ranks = json.ranks as Row[] | undefined;
+	if (ops) {
+		json.ops_count = ops.length;
+		json.ops = ops.slice(0, OPS_MAX);
+	}
+	const used = (json.executions as Execution[] | undefined)?.find((e) => e.used)?.name;
+	if (ranks && ranks.length > RANKS_MAX && used) {
+		json.ranks_count = ranks.length;
+		json.ranks = ranks.filter((r) => r.execution === used);
+	}
+	return json;
+}
+
+async function ask(path: string): Promise<Row> {
+	const answer = await fetch(`api/v1/${path}`, { headers: { Accept: "application/json" } });
+	const json = (await answer.json().catch(() => null)) as Row | null;
+	if (!answer.ok || !json)
+		throw new Error(typeof json?.detail === "string" ? json.detail : `the daemon answered ${answer.status}`);
+	return json;
+}
+
+// What is asked of the daemon by need. After each load it is asked again, as a record may have
+// been put in another's place; what was there is shown meanwhile. undefined: under way.
+type Late<T> = T | Error | undefined;
+interface Asked<T> { value: Signal<Late<T>>; of: number }
+
+function late<T>(cache: Map<string, Asked<T>>, key: string, get: () => Promise<T>): Late<T> {
+	let one = cache.get(key);
+	if (!one)
+		cache.set(key, one = { value: signal<Late<T>>(undefined), of: 0 });
+	if (one.of !== loads.value) {
+		const mine = one, of = (one.of = loads.value);
+		const arrived = (v: T | Error) => {
+			if (mine.of === of)
+				mine.value.value = v;
+		};
+		get().then(arrived, (e: unknown) => arrived(e instanceof Error ? e : new Error(String(e))));
+	}
+	return one.value.value;
+}
+
+const records = new Map<string, Asked<Rec>>(), histories = new Map<string, Asked<RunRow[]>>();
+const own = new Map<string, Rec>();
+
+export function record_of(run_id: string): Late<Rec> {
+	if (!details)
+		return late(records, run_id, async () => record_from(fold(await ask(`runs/${run_id}`))));
+	const known = own.get(run_id), row = known ? null : details.records.find((r) => r.run_id === run_id);
+	if (row)
+		own.set(run_id, record_from(unfold(row)));
+	return own.get(run_id) ?? new Error("The record of this run is not in this report.");
+}
+
+export const HISTORY_MAX = 100;
+
+export function history_of(cell: Cell, suite: string, app: string, name: string, platform: string): Late<RunRow[]> {
+	if (details)
+		return rows_of<RunRow>(details.history[shown_run(cell)]);
+	const query = new URLSearchParams({ suite, app, case: name, platform, limit: String(HISTORY_MAX) }).toString();
+	return late(histories, query, async () => ((await ask(`runs?${query}`)).runs as Row[]).map((r) => without_nulls(r) as RunRow));
+}
+
+// The run that a cell stands for.
+export function shown_run(cell: Cell): string {
+	return (cell.ok ?? cell.last!).run_id;
+}
+
+export function spread_of(cell: Cell): number | undefined {
+	const ok = cell.ok;
+	if (cell.spread !== undefined || !ok || ok.samples === 1 || ok.min_s === undefined || ok.max_s === undefined || !ok.wall_s)
+		return cell.spread;
+	return (ok.max_s - ok.min_s) / ok.wall_s;
 }
 
 export function platform_info(p: Platform): Row {
-	return p.info === null ? {} : (report.dict.platform_info![p.info] as Row);
+	return p.info ?? {};
 }
 
 // Why a field is null: said for the field, or for a block around it.
@@ -155,10 +242,6 @@ export function why_null(rec: Rec, field: string): string | null {
 			return found.why;
 	}
 	return null;
-}
-
-export function history_rows(cell: Cell): RunRow[] {
-	return rows_of<RunRow>(cell.history);
 }
 
 export function find_case(suite: string, app: string, name: string): Case | null {

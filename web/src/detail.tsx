@@ -1,7 +1,7 @@
 // One measurement: all that is known about one case on one platform.
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { type Case, type Cell, find_case, is_loaded, type Rec, record_at, report, type Row, why_null } from "./data";
+import { type Case, type Cell, find_case, is_loaded, type Rec, record_of, report, type Row, shown_run, why_null } from "./data";
 import { DeviceCard, GapCard, OpsCard, PhasesCard, RanksCard, StepsCard } from "./detail-parts";
 import * as f from "./format";
 import { columns, short_name, step_case, tab } from "./grid";
@@ -272,7 +272,7 @@ function PlatformTabs({ item }: { item: Case }) {
 				return (
 					<a key={p.id} href={href({ platform: p.id, run: "" })} aria-current={here ? "page" : undefined} title={p.id}>
 						<span>{name.product}</span>
-						<b class={cell?.ok ? "" : "none"}>{!cell ? "not measured" : cell.ok ? f.seconds(cell.ok.wall_s) : status_word(cell.last.status)}</b>
+						<b class={cell?.ok ? "" : "none"}>{!cell ? "not measured" : cell.ok ? f.seconds(cell.ok.wall_s) : status_word(cell.last!.status)}</b>
 					</a>
 				);
 			})}
@@ -288,12 +288,13 @@ function Banner({ cell, rec }: { cell: Cell; rec: Rec }) {
 				<p class="dim">{f.when(rec.utc)}. This run is not a result{cell.ok ? <>; <a href={href({ run: "" })}>show the latest result</a></> : ", and there is none yet"}.</p>
 			</div>
 		);
-	if (cell.last_record !== null) {
-		const last = record_at(cell.last_record);
+	if (cell.ok && cell.last) {
+		const last = record_of(cell.last.run_id);
+		const there = last && !(last instanceof Error) ? last : null;
 		return (
 			<div class="banner" role="note">
-				<p><b>A later run {status_word(last.status)}.</b> {last.status_text ?? status_meaning(last.status)}</p>
-				<p class="dim">{f.when(last.utc)}. Below is the latest result, of {f.when(rec.utc)}; <a href={href({ run: "last" })}>show the later run</a>.</p>
+				<p><b>A later run {status_word(cell.last.status)}.</b> {there?.status_text ?? status_meaning(cell.last.status)}</p>
+				<p class="dim">{there ? `${f.when(there.utc)}. ` : ""}Below is the latest result, of {f.when(rec.utc)}; <a href={href({ run: "last" })}>show the later run</a>.</p>
 			</div>
 		);
 	}
@@ -301,10 +302,11 @@ function Banner({ cell, rec }: { cell: Cell; rec: Rec }) {
 }
 
 function Measurement({ cell }: { cell: Cell }) {
-	const index = route.value.run === "last" && cell.last_record !== null ? cell.last_record : cell.record;
-	if (index === null)
-		return <p class="empty">The record of this run is not in this report.</p>;
-	const rec = record_at(index);
+	const rec = record_of(route.value.run === "last" && cell.last ? cell.last.run_id : shown_run(cell));
+	if (rec === undefined)
+		return <p class="empty" role="status">Loading the record …</p>;
+	if (rec instanceof Error)
+		return <p class="empty" role="alert">The record of this run can’t be shown: {rec.message}</p>;
 	return (
 		<>
 			<Banner cell={cell} rec={rec} />

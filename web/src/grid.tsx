@@ -3,11 +3,11 @@
 import { computed, effect, signal } from "@preact/signals";
 import { memo } from "preact/compat";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { type Case, caveats_at, type Cell, is_loaded, type Platform, type Suite, platform_info, report, roi_at } from "./data";
+import { type Case, type Cell, is_loaded, type Platform, type Suite, platform_info, report, spread_of } from "./data";
 import * as f from "./format";
 import { Mark } from "./icons";
 import { go, href, route } from "./route";
-import { is_routine, status_meaning, status_word } from "./words";
+import { status_meaning, status_word } from "./words";
 
 const ROW_PX = 34;
 const ALL_ROWS = 250; // up to here every row exists, and the browser's own search finds it
@@ -88,28 +88,25 @@ function Said({ children }: { children: string }) {
 }
 
 function Marks({ cell }: { cell: Cell }) {
-	const roi = roi_at(cell.record);
-	const unstable = roi.stable === false || roi.drift === true;
-	const notable = cell.ok ? caveats_at(cell.record).filter((c) => !is_routine(c.code)).length : 0;
-	const later = cell.ok !== null && cell.last.run_id !== cell.ok.run_id;
+	const { two_levels, unstable, notable, last } = cell;
 	return (
 		<span class="marks">
-			{roi.two_levels ? <Mark name="levels" /> : unstable ? <Mark name="unstable" /> : null}
+			{two_levels ? <Mark name="levels" /> : unstable ? <Mark name="unstable" /> : null}
 			{notable ? <Mark name="caveat" /> : null}
-			{later ? <Mark name="failed" /> : null}
-			<Said>{`${roi.two_levels ? ", two levels" : unstable ? ", not stable" : ""}${notable ? `, ${f.plural(notable, "caveat")}` : ""}${later ? `, a later run: ${status_word(cell.last.status)}` : ""}`}</Said>
+			{last ? <Mark name="failed" /> : null}
+			<Said>{`${two_levels ? ", two levels" : unstable ? ", not stable" : ""}${notable ? `, ${f.plural(notable, "caveat")}` : ""}${last ? `, a later run: ${status_word(last.status)}` : ""}`}</Said>
 		</span>
 	);
 }
 
-const DOTS_REACH = 0.25; // of the median, to either side; the same in every row, so that rows compare
+const DOTS_REACH = 250; // thousandths of the median, to either side; the same in every row, so that rows compare
 
 // The executions of a cell about their median, where there is room for it.
-function Dots({ runs, median }: { runs: number[]; median: number }) {
-	const x = (v: number) => 50 + 50 * Math.max(-1, Math.min(1, (v / median - 1) / DOTS_REACH));
+function Dots({ dots }: { dots: (number | null)[] }) {
+	const x = (v: number) => 50 + 50 * Math.max(-1, Math.min(1, v / DOTS_REACH));
 	return (
 		<span class="dots" aria-hidden="true" title="each execution, from 25 % below to 25 % above the median">
-			{runs.map((v, i) => <i key={i} class={Math.abs(v / median - 1) > DOTS_REACH ? "far" : undefined} style={{ left: `${x(v).toFixed(2)}%` }} />)}
+			{dots.map((v, i) => v === null ? null : <i key={i} class={Math.abs(v) > DOTS_REACH ? "far" : undefined} style={{ left: `${x(v).toFixed(2)}%` }} />)}
 		</span>
 	);
 }
@@ -118,18 +115,18 @@ function Content({ cell, base }: { cell: Cell | null; base: Cell | null | undefi
 	if (!cell)
 		return <><span class="absent" aria-hidden="true">–</span><Said>not measured</Said></>;
 	if (!cell.ok)
-		return <><span class="failed">{status_word(cell.last.status)}</span><Said>, no result</Said></>;
+		return <><span class="failed">{status_word(cell.last!.status)}</span><Said>, no result</Said></>;
 	const wall = cell.ok.wall_s;
 	const [number, unit] = wall == null ? ["null", ""] : f.seconds_parts(wall);
 	const share = wall != null && cell.ok.process_wall_s ? wall / cell.ok.process_wall_s : null;
-	const roi = roi_at(cell.record);
+	const spread = spread_of(cell);
 	const relative = base?.ok?.wall_s && base !== cell && wall ? wall / base.ok.wall_s : null;
 	let aside = "", before = ", ", after = "";
 	if (relative !== null) {
 		aside = f.ratio_text(relative);
 		after = ` the time of ${short_name(route.value.rel).product}`;
-	} else if (roi.spread !== undefined) {
-		aside = f.percent(roi.spread);
+	} else if (spread !== undefined) {
+		aside = f.percent(spread);
 		before = ", range ";
 	} else if (cell.ok.samples === 1) {
 		aside = "n = 1";
@@ -138,7 +135,7 @@ function Content({ cell, base }: { cell: Cell | null; base: Cell | null | undefi
 		<>
 			<span class="median">{number} <small>{unit}</small></span>
 			<span class={relative !== null ? "aside ratio" : "aside"}>{aside ? <Said>{before}</Said> : null}{aside}{after ? <Said>{after}</Said> : null}</span>
-			{is_roomy.value ? roi.runs_s && roi.runs_s.length > 1 && wall ? <Dots runs={roi.runs_s} median={wall} /> : <span /> : null}
+			{is_roomy.value ? cell.dots ? <Dots dots={cell.dots} /> : <span /> : null}
 			<Marks cell={cell} />
 			{share !== null ? <span class="share" style={{ width: `${Math.min(100, Math.max(0.6, share * 100)).toFixed(1)}%` }} /> : null}
 		</>
@@ -149,7 +146,7 @@ function hint(cell: Cell | null): string {
 	if (!cell)
 		return "not measured";
 	if (!cell.ok)
-		return `${status_meaning(cell.last.status)} ${f.plural(cell.runs, "run")} stored, none of them a result.`;
+		return `${status_meaning(cell.last!.status)} ${f.plural(cell.runs, "run")} stored, none of them a result.`;
 	const out = [`median ${f.exact(cell.ok.wall_s)}`];
 	if (cell.ok.min_s != null && cell.ok.max_s != null && cell.ok.samples !== 1)
 		out.push(`${f.seconds_range(cell.ok.min_s, cell.ok.max_s)} over ${f.plural(cell.ok.samples ?? 0, "execution")}`);
@@ -157,7 +154,7 @@ function hint(cell: Cell | null): string {
 		out.push(`${f.percent(cell.ok.wall_s / cell.ok.process_wall_s)} of the process`);
 	if (cell.ok.caveats)
 		out.push(f.plural(cell.ok.caveats, "caveat"));
-	if (cell.last.run_id !== cell.ok.run_id)
+	if (cell.last)
 		out.push(`a later run: ${status_word(cell.last.status)}`);
 	return out.join("\n");
 }

@@ -1,8 +1,9 @@
 // The stored runs of one cell over time: medians with their ranges, and what changed.
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { type Cell, history_rows, type RunRow } from "./data";
+import { type Cell, history_of, HISTORY_MAX, type RunRow } from "./data";
 import * as f from "./format";
+import { route } from "./route";
 import { status_word } from "./words";
 import { theme } from "./theme";
 
@@ -83,7 +84,10 @@ function ranges_apart(a: RunRow, b: RunRow): boolean {
 }
 
 export function History({ cell, shown }: { cell: Cell; shown: string }) {
-	const runs = history_rows(cell);
+	const at = route.value, list = history_of(cell, at.suite, at.app, at.case, at.platform);
+	if (list === undefined || list instanceof Error)
+		return <section class="card wide" id="history"><h3>History</h3><p class="note" role="status">{list ? `The other runs can’t be shown: ${list.message}` : "Loading the other runs …"}</p></section>;
+	const runs = list;
 	const ok = runs.filter((r) => r.status === "ok" && r.wall_s != null);
 	const before = new Map<string, RunRow>();
 	for (let i = 0; i + 1 < ok.length; i++)
@@ -114,7 +118,7 @@ export function History({ cell, shown }: { cell: Cell; shown: string }) {
 					</tbody>
 				</table>
 			</div>
-			{cell.runs > runs.length ? <p class="note">The newest {runs.length} of {f.count(cell.runs)} runs are shown; <code>roimeter runs</code> lists the others.</p> : null}
+			{cell.runs > runs.length && runs.length === HISTORY_MAX ? <p class="note">The newest {runs.length} of {f.count(cell.runs)} runs are shown; <code>roimeter runs</code> lists the others.</p> : null}
 		</section>
 	);
 }
