@@ -73,9 +73,11 @@ static const struct text_key loadavg_keys[] = { { "", "load_1min", 1, 1 } };
 
 static void loadavg_parse(void *self, struct str text, double *values, struct buf *more)
 {
+	struct str line;
 	(void)self;
 	(void)more;
-	values[0] = text_next_number(&text);
+	if (text_line(&text, &line))
+		values[0] = text_next_number(&line);
 }
 
 const struct sampler sample_loadavg = {
