@@ -12,12 +12,10 @@ AGENT_OBJS := $(patsubst %.c,$(B)/%.o,$(filter-out agent/main.c,$(wildcard agent
 
 $(B)/agent/%.o: override CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(AGENT_PACKAGES))
 
-all: $(B)/agent.a
 $(B)/agent.a: $(AGENT_OBJS)
 	@rm -f $@
 	ar rcs $@ $^
 
-ifneq ($(wildcard agent/main.c),)
 $(B)/roimeter-agent: $(B)/agent/main.o $(B)/agent.a $(B)/parts.a
 	$(CC) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(LIBS) $(AGENT_LIBS)
 ALL += $(B)/roimeter-agent
@@ -32,7 +30,6 @@ chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/roimeter-agent.service $(DESTDI
 install -m 644 etc/roimeter-agent.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/roimeter-agent.conf
 install -m 644 etc/roimeter-agent.ini etc/roimeter.env etc/roimeter-agent.sh $(DESTDIR)$(PREFIX)/share/doc/roimeter/
 endef
-endif
 
 $(B)/tests/unit/agent_%: $(B)/tests/unit/agent_%.o $(B)/agent.a $(B)/parts.a
 	$(CC) $(LDFLAGS) -o $@ $< $(call wraps,tests/unit/agent_$*.c) $(B)/agent.a $(B)/parts.a $(LIBS) \

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "agent/http.h"
 #include "agent/secret.h"
@@ -131,6 +132,13 @@ static bool fill(struct post *p)
 	return p->items > 0;
 }
 
+static int64_t real_ns(void)
+{
+	struct timespec t;
+	(void)clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 /* ---- answers ----------------------------------------------------------------------------------
  */
 
@@ -138,6 +146,7 @@ static void trouble(struct post *p, int status, const char *text)
 {
 	p->failures++;
 	p->stats.failures++;
+	p->stats.failed_real_ns = real_ns();
 	p->stats.trouble = true;
 	(void)snprintf(p->stats.why, sizeof p->stats.why, "%s", text);
 	if (p->trouble == status)
@@ -178,6 +187,7 @@ static void arrived(struct post *p, uint64_t seq)
 static void answer_good(struct post *p)
 {
 	p->stats.posts++;
+	p->stats.good_real_ns = real_ns();
 	p->stats.delivered_batches += p->items;
 	p->stats.delivered_bytes += p->body.len;
 	trouble_ends(p);
@@ -448,6 +458,7 @@ int post_open(struct post **ret, const struct post_options *o, struct err *err)
 	p->delivered = o->delivered;
 	p->arg = o->arg;
 	p->trouble = -1;
+	p->stats.good_real_ns = p->stats.failed_real_ns = ROI_UNKNOWN;
 	p->changed = true; /* what a former life left is sent, and told, at once */
 	p->soft = (struct pace){ .first_ns = retry_max < 2 * SECOND ? retry_max / 4 : SECOND / 2,
 				 .max_ns = retry_max,
@@ -473,4 +484,6 @@ void post_stats(const struct post *p, struct post_stats *ret)
 {
 	*ret = p->stats;
 	ret->next_try_ns = p->not_before_ns;
+	ret->failures_in_a_row = p->failures;
+	ret->in_flight = p->in_flight;
 }

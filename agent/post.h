@@ -43,6 +43,9 @@ void post_close(struct post *p, void (*closed)(void *arg), void *arg);
 struct post_stats {
 	uint64_t posts, delivered_batches, delivered_bytes; /* answered with 200 */
 	uint64_t failures, refused_batches, renumbered_batches;
+	unsigned failures_in_a_row;           /* 0: all is well */
+	int64_t good_real_ns, failed_real_ns; /* the last of each; ROI_UNKNOWN: none yet */
+	bool in_flight;
 	int status;           /* of the last answer; 0: none came */
 	bool trouble;         /* the last attempt failed */
 	char why[256];        /* the sentence about it */

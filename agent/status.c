@@ -78,14 +78,14 @@ static json_t *post(const struct agent *a)
 	put(o, "posts", whole(st.posts));
 	put(o, "batches", whole(st.delivered_batches));
 	put(o, "bytes", whole(st.delivered_bytes));
-	put(o, "in_flight", json_null());
-	put(o, "good_real_ns", json_null());
+	put(o, "in_flight", json_boolean(st.in_flight));
+	put(o, "good_real_ns", when(st.good_real_ns));
 	put(o, "http_status", st.status ? json_integer(st.status) : json_null());
-	put(o, "failures", whole(st.failures));
+	put(o, "failures", whole(st.failures_in_a_row));
 	put(o, "refused", whole(st.refused_batches));
 	put(o, "renumbered", whole(st.renumbered_batches));
 	put(o, "failure", st.trouble ? text(st.why) : json_null());
-	put(o, "failed_real_ns", json_null());
+	put(o, "failed_real_ns", when(st.failed_real_ns));
 	int64_t left = (int64_t)st.next_try_ns - (int64_t)uv_hrtime();
 	put(o, "next_real_ns",
 	    st.trouble && st.next_try_ns ? json_integer(agent_real() + left) : json_null());
