@@ -6,6 +6,7 @@
 
 #include "core/assemble_impl.h"
 #include "lib/num.h"
+#include "schema/codec.h"
 
 double over_samples(const struct assembly *a, double (*f)(const struct worked *w))
 {
@@ -165,6 +166,8 @@ int assemble(struct record *rec, const struct observed *seen, size_t n, struct e
 	};
 	for (size_t i = 0; !rc && i < sizeof steps / sizeof *steps; i++)
 		rc = steps[i](&a);
+	if (!rc) /* the status has words of the program's and its caller's */
+		rc = block_clean(&rec->arena, &record_block, &rec->body);
 	if (!rc)
 		rc = record_explain_nulls(rec);
 	return rc ? err_set(err, rc, "out of memory while the record is put together") : 0;

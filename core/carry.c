@@ -28,7 +28,11 @@ int observed_put(struct frame *ret, struct carry *c, const char *run, const stru
 	frame_clear(ret, FRAME_EXECUTION_END);
 	struct frame_execution_end *f = &ret->as.execution_end;
 	c->row.len = c->parts.len = c->notes.len = 0;
-	block_put(&c->row, &execution_block, &seen->row);
+	arena_free(&c->texts);
+	struct execution row = seen->row; /* programs print anything */
+	if (block_clean(&c->texts, &execution_block, &row))
+		return -ENOMEM;
+	block_put(&c->row, &execution_block, &row);
 	for (size_t i = 0; i < seen->notes.n; i++)
 		batch_text_put(&c->notes, str_of(seen->notes.items[i]));
 	f->run = str_of(run);
@@ -54,6 +58,7 @@ void carry_done(struct carry *c)
 	buf_done(&c->row);
 	buf_done(&c->parts);
 	buf_done(&c->notes);
+	arena_free(&c->texts);
 }
 
 char *arena_str(struct arena *a, struct str text)

@@ -10,6 +10,7 @@
 /* What a frame lends its bytes from. All-zero is valid; used again from frame to frame. */
 struct carry {
 	struct buf row, parts, notes;
+	struct arena texts;
 };
 
 /* The frame borrows from c, seen and run until batch_put. logs, rank_cpus and rank_threads are not

@@ -34,6 +34,7 @@ struct announce {
 	uint64_t link; /* counts connections */
 	size_t owed;   /* answers that were not waited for to their end */
 	uint64_t kept; /* the highest number */
+	uint64_t batches;
 	struct pace pace;
 	int64_t next_ns; /* no try before */
 	struct batch_out out;
@@ -160,6 +161,8 @@ static int send_batch(struct announce *a)
 {
 	struct batch_sender sender;
 	batch_sender_clear(&sender);
+	sender.agent = sender.spool = str_of("runner");
+	sender.seq = ++a->batches;
 	sender.host = str_of(a->host);
 	sender.tool = str_of("roimeter " ROIMETER_VERSION_TEXT);
 	a->bytes.len = 0;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/num.h"
+#include "schema/codec.h"
 #include "schema/marklog.h"
 
 #define HALF_BYTES ((size_t)16 << 20) /* of a long output, at each end */
@@ -396,6 +397,22 @@ static int read_timer(struct worked *w, struct capture *c, const struct timer_de
 	return 0;
 }
 
+/* Numbers have 15 digits from here on, and texts are UTF-8: whoever gets them as bytes has the
+ * same, and the same comes of them. */
+static int round_all(struct worked *w, struct capture *c)
+{
+	struct timer_result *t = &w->timer;
+	w->fom.value = num15(w->fom.value);
+	w->own_timer.value = num15(w->own_timer.value);
+	t->wall_s = num15(t->wall_s);
+	t->steps = num15(t->steps);
+	t->excluded_s = num15(t->excluded_s);
+	t->setup_s = num15(t->setup_s);
+	for (size_t i = 0; i < t->n_parts; i++)
+		t->parts[i].seconds = num15(t->parts[i].seconds);
+	return block_clean(&c->arena, &execution_block, &c->row);
+}
+
 int capture_work_out(struct worked *ret, struct capture *c, const struct suite_case *suite_case,
 		     const struct timer_def *timer, struct err *err)
 {
@@ -407,6 +424,8 @@ int capture_work_out(struct worked *ret, struct capture *c, const struct suite_c
 		rc = find_numbers(ret, c, suite_case, err);
 	if (!rc && timer)
 		rc = read_timer(ret, c, timer);
+	if (!rc)
+		rc = round_all(ret, c);
 	if (rc) {
 		worked_done(ret);
 		return rc == -ENOMEM ? err_set(err, rc, "out of memory") : rc;

@@ -10,6 +10,7 @@
 #include "lib/num.h"
 #include "lib/version.h"
 #include "run/case.h"
+#include "schema/codec.h"
 
 #define CPUS_MAX 8192
 
@@ -59,27 +60,44 @@ static const char *tree_of(const struct case_run *c)
 	return grouped && alone ? "mixed" : grouped ? "cgroup" : alone ? "subreaper" : NULL;
 }
 
+/* Texts that stay null where there is nothing to copy. */
+struct copied {
+	const char **to, *from;
+};
+
+static int copy_texts(struct record *rec, const struct copied *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		*list[i].to = text_of(rec, list[i].from);
+		if (list[i].from && !*list[i].to)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int put_measurement(struct record *rec, const struct case_run *c, const struct fill *f)
 {
 	struct measurement *m = &rec->body.measurement;
+	const struct copied texts[] = {
+		{ &m->region, c->c->region },
+		{ &m->verify, c->c->verify },
+		{ &m->excludes, c->c->excludes },
+		{ &m->profile_reason, c->c->profile_no ? c->c->profile_no : f->o->profile_reason },
+		{ &m->launcher_region, c->timer ? timer_def_ranks(c->timer) : NULL },
+		{ &rec->body.roi.timer, c->timer ? c->c->region + strlen("timer:") : NULL },
+	};
 	m->tool = "roimeter " ROIMETER_VERSION_TEXT;
 	m->cleans_asked = c->cleans;
 	m->order = f->o->interleaved ? "interleaved" : "sequential";
 	m->collector = "none";
 	m->timeout_s = num15(c->timeout_s);
-	m->region = text_of(rec, c->c->region);
-	m->verify = text_of(rec, c->c->verify);
-	m->excludes = text_of(rec, c->c->excludes);
 	m->resumed = c->resumed ? YES : NO;
-	m->profile_reason =
-		text_of(rec, c->c->profile_no ? c->c->profile_no : f->o->profile_reason);
 	m->tree = tree_of(c);
-	if (c->timer) {
-		m->launcher_region = text_of(rec, timer_def_ranks(c->timer));
+	if (c->timer)
 		m->device_sync = (signed char)timer_def_device_sync(c->timer);
-		rec->body.roi.timer = text_of(rec, c->c->region + strlen("timer:"));
-	}
-	int rc = copy_txts(rec, &m->env_allow, &c->command.allow);
+	int rc = copy_texts(rec, texts, sizeof texts / sizeof *texts);
+	if (!rc)
+		rc = copy_txts(rec, &m->env_allow, &c->command.allow);
 	return rc ? rc : copy_txts(rec, &m->env_refused, &c->refused);
 }
 
@@ -87,23 +105,26 @@ static int put_inputs(struct record *rec, const struct case_run *c)
 {
 	struct inputs *in = &rec->body.inputs;
 	in->ranks = c->c->ranks ? (double)c->c->ranks : (double)NAN;
-	in->cwd = c->command.cwd ? text_of(rec, c->command.cwd) : "(a folder of its own)";
+	in->cwd = text_of(rec, c->command.cwd ? c->command.cwd : "(a folder of its own)");
 	in->exe_hash = c->command.exe_hash;
 	in->input_hash = c->command.input_hash;
-	int rc = copy_txts(rec, &in->argv, &c->c->command);
+	int rc = in->cwd ? copy_txts(rec, &in->argv, &c->c->command) : -ENOMEM;
 	if (!rc)
 		rc = copy_txts(rec, &in->env, &c->command.env);
 	return rc ? rc : copy_txts(rec, &in->files, &c->command.files);
 }
 
-static void put_metrics(struct record *rec, const struct case_run *c)
+static int put_metrics(struct record *rec, const struct case_run *c)
 {
 	struct record_body *b = &rec->body;
-	b->fom.name = text_of(rec, c->c->fom.name);
-	b->fom.unit = text_of(rec, c->c->fom.unit);
-	b->fom.better = text_of(rec, c->c->fom.better);
-	b->fom.pattern = text_of(rec, c->c->fom.pattern);
-	b->own_timer.pattern = text_of(rec, c->c->own_timer.pattern);
+	const struct copied texts[] = {
+		{ &b->fom.name, c->c->fom.name },
+		{ &b->fom.unit, c->c->fom.unit },
+		{ &b->fom.better, c->c->fom.better },
+		{ &b->fom.pattern, c->c->fom.pattern },
+		{ &b->own_timer.pattern, c->c->own_timer.pattern },
+	};
+	return copy_texts(rec, texts, sizeof texts / sizeof *texts);
 }
 
 static int put_launcher(struct record *rec, const struct case_run *c)
@@ -113,6 +134,8 @@ static int put_launcher(struct record *rec, const struct case_run *c)
 	for (size_t i = 0; i < c->n_made && !l->audit; i++)
 		if (is_clean(c->made[i]) && c->made[i]->worked.audit) {
 			l->audit = text_of(rec, c->made[i]->worked.audit);
+			if (!l->audit)
+				return -ENOMEM;
 			l->audit_ok = c->made[i]->worked.audit_ok;
 		}
 	return copy_txts(rec, &l->argv, &c->command.launcher_argv);
@@ -285,10 +308,11 @@ int fill_known(struct record *rec, struct case_run *c, const struct fill *f, str
 {
 	record_init(rec);
 	put_identity(&rec->body, c, f);
-	put_metrics(rec, c);
 	put_provenance(&rec->body, f);
 	put_machine(&rec->body, c, f);
-	int rc = put_measurement(rec, c, f);
+	int rc = put_metrics(rec, c);
+	if (!rc)
+		rc = put_measurement(rec, c, f);
 	if (!rc)
 		rc = put_inputs(rec, c);
 	if (!rc)
@@ -297,6 +321,8 @@ int fill_known(struct record *rec, struct case_run *c, const struct fill *f, str
 		rc = put_placement(rec, c);
 	if (!rc)
 		rc = put_caveats(rec, c);
+	if (!rc)
+		rc = block_clean(&rec->arena, &record_block, &rec->body);
 	return rc ? err_set(err, rc, "out of memory") : 0;
 }
 

@@ -37,11 +37,11 @@ void journal_put_head(struct buf *b, const struct journal_case *cases, size_t n)
 	json_t *list = json_array();
 	for (size_t i = 0; i < n; i++)
 		(void)json_array_append_new(
-			list, json_pack("{s:s,s:s,s:s,s:s,s:b,s:b,s:b}", "app", cases[i].app, "case",
-					cases[i].name, "fingerprint", cases[i].fingerprint,
-					"run_id", cases[i].run_id, "stored", cases[i].stored,
-					"interrupted", cases[i].interrupted, "resumed",
-					cases[i].resumed));
+			list,
+			json_pack("{s:s,s:s,s:s,s:s,s:b,s:b,s:b}", "app", cases[i].app, "case",
+				  cases[i].name, "fingerprint", cases[i].fingerprint, "run_id",
+				  cases[i].run_id, "stored", cases[i].stored, "interrupted",
+				  cases[i].interrupted, "resumed", cases[i].resumed));
 	put_line(b, json_pack("{s:i,s:o}", "journal", JOURNAL_VERSION, "cases", list));
 }
 
@@ -64,9 +64,11 @@ static int row_bytes(struct buf *b, const struct execution *row)
 	record_init(&rec);
 	rec.body.executions.items = &copy;
 	rec.body.executions.n = 1;
-	record_put(b, &rec);
+	int rc = block_clean(&rec.arena, &execution_block, &copy);
+	if (!rc)
+		record_put(b, &rec);
 	record_done(&rec);
-	return b->failed ? -ENOMEM : 0;
+	return rc || b->failed ? -ENOMEM : 0;
 }
 
 static int pack(json_t *list, struct buf *bytes, char kind, const char *name, const void *data,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/buf.h"
+#include "lib/file.h"
 
 static bool is_one_of(const char *word, const char *const *list)
 {
@@ -26,16 +27,17 @@ static const char *program_of(const struct txts *argv)
 /* One host a line; the same line is the same host. */
 static bool several_hosts(const char *path)
 {
-	char line[512], first[512] = "";
-	FILE *f = path && *path ? fopen(path, "re") : NULL;
+	struct buf b = { .max = 1 << 20 };
 	bool several = false;
-	while (f && !several && fgets(line, sizeof line, f)) {
-		if (!first[0])
-			memcpy(first, line, sizeof first);
-		several = strcmp(first, line) != 0;
+	if (path && *path && file_read(&b, path, NULL) == 0) {
+		size_t first = strcspn(b.data ? b.data : "", "\n");
+		for (const char *at = b.data; at && *at && !several; at += strspn(at, "\n")) {
+			size_t n = strcspn(at, "\n");
+			several = n != first || strncmp(at, b.data, n) != 0;
+			at += n;
+		}
 	}
-	if (f)
-		(void)fclose(f);
+	buf_done(&b);
 	return several;
 }
 

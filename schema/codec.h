@@ -45,6 +45,11 @@ void block_put(struct buf *b, const struct block *block, const void *at);
 int block_get(struct arena *arena, const struct block *block, void *at, const void *bytes, size_t n,
 	      struct err *err);
 
+/* A block, and the blocks in it, as they come back from their bytes: numbers with 15 digits, texts
+ * that are UTF-8 (others would be refused by whoever reads them), copied into the arena where they
+ * were not. Lists are left alone. 0 or -ENOMEM. */
+int block_clean(struct arena *arena, const struct block *block, void *at);
+
 /* The fixed CSV columns: one line of names, one line for a record. RFC 4180 quoting, null is
  * an empty cell, new columns only at the end. */
 void record_csv_head(struct buf *b);

@@ -294,3 +294,31 @@ int block_get(struct arena *arena, const struct block *block, void *at, const vo
 		return err_set(err, -EBADMSG, "the bytes of the %s are damaged", block->name);
 	return 0;
 }
+
+static int clean_text(struct arena *arena, const char **text)
+{
+	size_t n = *text ? strlen(*text) : 0;
+	if (!*text || utf8_valid(*text, n))
+		return 0;
+	char *copy = arena_alloc(arena, utf8_clean(NULL, *text, n) + 1);
+	if (!copy)
+		return -ENOMEM;
+	(void)utf8_clean(copy, *text, n);
+	*text = copy;
+	return 0;
+}
+
+int block_clean(struct arena *arena, const struct block *block, void *at)
+{
+	int rc = 0;
+	for (size_t i = 0; !rc && i < block->count; i++) {
+		const struct field *f = &block->fields[i];
+		if (f->type == FIELD_NUM)
+			*(double *)field_in(f, at) = num15(num_at(f, at));
+		else if (f->type == FIELD_TXT)
+			rc = clean_text(arena, field_in(f, at));
+		else if (f->type == FIELD_BLOCK)
+			rc = block_clean(arena, f->block, field_in(f, at));
+	}
+	return rc;
+}

@@ -15,9 +15,9 @@
  * log says all else. It is not answered, and the process closes the socket at once. */
 #define LOCAL_HELLO "roimeter-hello 1\n"
 
-/* From a runner. Descriptor: one batch (schema/batch.h; agent and spool of its sender are null, its
- * seq 0) of run_announce, execution_start, execution_end, run_end and process frames. The agent puts
- * them into its own batches. Answered when they are durable on this node:
+/* From a runner. Descriptor: one batch (schema/batch.h; agent and spool of its sender are "runner",
+ * its seq counts them) of run_announce, execution_start, execution_end, run_end and process frames.
+ * The agent puts them into its own batches. Answered when they are durable on this node:
  *     "roimeter-kept 1\nSEQ\n"    the number of the last batch they are in
  * or refused: LOCAL_ERROR. A connection over which a run was announced and that ends before its
  * run_end means that the runner is gone: the agent ends the run as interrupted. */
