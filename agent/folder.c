@@ -358,17 +358,28 @@ struct json_t *folders_list(const struct agent *a)
 	return list;
 }
 
-struct folder *folders_of(const struct agent *a, int fd)
+struct folder *folders_of(const struct agent *a, int fd, char name[256])
 {
 	char link[64], path[PATH_MAX];
+	struct stat st, here;
 	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	ssize_t n = readlink(link, path, sizeof path - 1);
-	char *end = n > 0 ? memrchr(path, '/', (size_t)n) : NULL;
-	struct folder *f = end ? a->folders->first : NULL;
-	while (f && (f->fd < 0 || strlen(f->path) != (size_t)(end - path) ||
-		     memcmp(f->path, path, (size_t)(end - path)) != 0))
-		f = f->next;
-	return f;
+	path[n > 0 ? n : 0] = 0;
+	const char *end = path[0] == '/' ? strrchr(path, '/') : NULL;
+	*name = 0;
+	if (!end || !ends_with(path, MARKLOG_SUFFIX) || strlen(end + 1) > 255)
+		return NULL; /* a file without a name */
+	memcpy(name, end + 1, strlen(end + 1) + 1);
+	for (struct folder *f = a->folders->first; f; f = f->next) {
+		size_t len = strlen(f->path);
+		if (f->fd < 0 || len != (size_t)(end - path) || memcmp(f->path, path, len) != 0)
+			continue;
+		/* The path is one in the mount namespace of whoever opened it. */
+		if (!fstat(fd, &st) && !fstatat(f->fd, name, &here, AT_SYMLINK_NOFOLLOW) &&
+		    st.st_dev == here.st_dev && st.st_ino == here.st_ino)
+			return f;
+	}
+	return NULL;
 }
 
 void folder_more(struct folder *folder)

@@ -76,11 +76,14 @@ static void clear(struct folder *folder)
 			(void)unlinkat(folder->fd, e->d_name, 0);
 	if (all)
 		(void)closedir(all);
-	int fd = openat(folder->fd, MARKLOG_UNATTACHED, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0 && !fstat(fd, &st) && st.st_size > UNATTACHED_LARGE)
-		(void)!ftruncate(fd, 0);
-	if (fd >= 0)
-		(void)close(fd);
+	if (!fstatat(folder->fd, MARKLOG_UNATTACHED, &st, AT_SYMLINK_NOFOLLOW) &&
+	    st.st_size > UNATTACHED_LARGE) {
+		/* Not each time: that it was closed is an event, and we are told of it. */
+		int fd = openat(folder->fd, MARKLOG_UNATTACHED,
+				O_WRONLY | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (fd >= 0)
+			(void)close(fd);
+	}
 	renew_losses(folder);
 }
 

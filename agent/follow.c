@@ -235,7 +235,7 @@ static struct follow *make(struct agent *a, const struct found *x, const struct 
 	};
 	const size_t n = sizeof parts / sizeof *parts;
 	const char *kept[sizeof parts / sizeof *parts];
-	size_t room = sizeof x->made_job;
+	size_t room = sizeof x->made_job + STREAM_BYTES + 16;
 	for (size_t i = 0; i < n; i++)
 		room += (parts[i].n < TEXT_BYTES ? parts[i].n : TEXT_BYTES) + 1;
 	struct follow *f = calloc(1, sizeof *f + room);
@@ -247,6 +247,10 @@ static struct follow *make(struct agent *a, const struct found *x, const struct 
 	f->core.stream = kept[0];
 	f->core.run = kept[1];
 	f->core.exec = kept[2];
+	if (!kept[3]) { /* as it would be called */
+		kept[3] = at;
+		at += snprintf(at, STREAM_BYTES + 16, "%s" MARKLOG_SUFFIX, x->made_stream) + 1;
+	}
 	f->file = kept[3];
 	f->host = kept[4] ? kept[4] : a->host;
 	f->exe = kept[5];

@@ -15,15 +15,17 @@
 #define STREAMS_MAX 4096u
 
 /* What the work between two of these took is booked to the process that it was for. */
-static uint64_t cost_begin(struct follow *f)
+static void cost_begin(struct follow *f)
 {
 	f->wakeups++;
-	return agent_cpu();
+	f->cost_from_ns = agent_cpu();
 }
 
-static void cost_end(struct follow *f, uint64_t began)
+static void cost_so_far(struct follow *f)
 {
-	f->cpu_ns += agent_cpu() - began;
+	uint64_t now = agent_cpu();
+	f->cpu_ns += now - f->cost_from_ns;
+	f->cost_from_ns = now;
 }
 
 /* All of these bytes, or a failure; -ENODATA: the file is shorter. */
@@ -76,9 +78,9 @@ static int look(struct follow *f, struct core_look *ret)
 void follow_look(struct follow *f)
 {
 	struct core_look seen = { .state = 0 };
-	uint64_t began = cost_begin(f);
+	cost_begin(f);
 	int rc = f->text ? 0 : look(f, &seen); /* text is read when it is finished */
-	cost_end(f, began);
+	cost_so_far(f);
 	core_looked(f->agent->core, &f->core, rc ? NULL : &seen, agent_now());
 }
 
@@ -102,7 +104,7 @@ void follow_progress(struct follow *f)
 	struct frame x;
 	struct buf values = { .max = 0 }, scope = { .max = 0 };
 	struct timespec mono;
-	uint64_t began = cost_begin(f);
+	cost_begin(f);
 	(void)clock_gettime(CLOCK_MONOTONIC, &mono);
 	buf_printf(&scope, "process:%s", f->core.stream);
 	pair(&values, "entries", (double)f->far.entries);
@@ -121,16 +123,13 @@ void follow_progress(struct follow *f)
 		(void)outbox_put(f->agent->outbox, &x, NULL); /* what is lost there is counted */
 	buf_done(&values);
 	buf_done(&scope);
-	cost_end(f, began);
+	cost_so_far(f);
 }
 
 /* ---- send ----------------------------------------------------------------------------------- */
 
 static void fill(struct follow *f, struct frame_process *p, bool final)
 {
-	struct sample_cost more = { .cpu_s = 0 };
-	if (f->agent->samples && f->sampled)
-		more = samples_cost(f->agent->samples, f->sampled);
 	*p = (struct frame_process){
 		.stream = str_of(f->core.stream),
 		.run = str_of(run_of(f)),
@@ -150,12 +149,21 @@ static void fill(struct follow *f, struct frame_process *p, bool final)
 		.job = str_of(f->job),
 		.cgroup = str_of(f->cgroup),
 		.container = str_of(f->container),
-		.agent_cpu_s = (double)f->cpu_ns * 1e-9 + more.cpu_s,
-		.wakeups = (double)f->wakeups + more.wakeups,
-		.bytes = (double)f->bytes + more.bytes,
 		.group = str_of(f->group),
 		.world = f->world,
 	};
+}
+
+/* With what was read just now. What the writing will take comes with the next frame of it. */
+static void fill_cost(struct follow *f, struct frame_process *p)
+{
+	struct sample_cost more = { .cpu_s = 0 };
+	if (f->agent->samples && f->sampled)
+		more = samples_cost(f->agent->samples, f->sampled);
+	cost_so_far(f);
+	p->agent_cpu_s = (double)f->cpu_ns * 1e-9 + more.cpu_s;
+	p->wakeups = (double)f->wakeups + more.wakeups;
+	p->bytes = (double)f->bytes + more.bytes;
 }
 
 static bool room(const struct agent *a)
@@ -181,6 +189,7 @@ static int send_pieces(struct follow *f, struct frame *x, uint64_t size)
 		 * log, and sent when there is room. So it is asked before. */
 		if (!room(a))
 			return -ENOSPC;
+		fill_cost(f, p);
 		p->offset = at;
 		p->data = (struct str){ .p = (const char *)a->scratch, .n = n };
 		rc = outbox_put(a->outbox, x, NULL);
@@ -240,13 +249,13 @@ static int give_up(struct follow *f, int rc)
 
 void follow_send(struct follow *f, bool final)
 {
-	uint64_t began = cost_begin(f);
+	cost_begin(f);
 	int rc = send_all(f, final);
 	if (rc == -ENODATA && final)
 		rc = send_all(f, final); /* it was cut while it was read: as it is now */
 	if (rc && final)
 		rc = give_up(f, rc);
-	cost_end(f, began);
+	cost_so_far(f);
 	f->snapshots += !rc;
 	f->agent->dirty = true;
 	core_sent(f->agent->core, &f->core, rc, agent_now());

@@ -49,7 +49,7 @@ struct follow {
 	int64_t since_real_ns;
 
 	/* What it costs us. */
-	uint64_t cpu_ns, wakeups, bytes, snapshots;
+	uint64_t cpu_ns, cost_from_ns, wakeups, bytes, snapshots;
 	struct sampled *sampled;
 
 	/* In names, one behind the other. */
@@ -143,8 +143,8 @@ struct json_t *folders_list(const struct agent *a); /* their paths */
 bool folder_is_own(const struct folder *folder);
 const char *folder_path(const struct folder *folder);
 void folder_done(struct folder *folder, const char *name, bool durable, dev_t dev, ino_t ino);
-/* The folder in which this file lies, as its path tells, or NULL. Something in it had no room. */
-struct folder *folders_of(const struct agent *a, int fd);
+/* The folder in which this file lies, or NULL; name: of the file, "" when it has none. */
+struct folder *folders_of(const struct agent *a, int fd, char name[256]);
 void folder_more(struct folder *folder);
 void folders_check(struct agent *a);         /* now and then, for what no event tells */
 int64_t folders_next(const struct agent *a); /* when folders_go_on may find room */

@@ -92,15 +92,18 @@ static void on_hello(struct connection *c, int fd)
 {
 	struct agent *a = c->agent;
 	struct err err = { .text = "" };
-	const struct follow_from from = { .peer = &c->peer, .connection = c->fd };
+	char name[256];
 	if (fd < 0)
 		return; /* it could not pass it: then it is found in its folder, or by nobody */
-	struct folder *folder = folders_of(a, fd); /* also there: then it is looked for again */
+	struct folder *folder = folders_of(a, fd, name);
+	const struct follow_from from = {
+		.folder = folder, .name = *name ? name : NULL, .peer = &c->peer, .connection = c->fd
+	};
 	int rc = follow_take(a, fd, &from, &err);
 	if (!rc || rc == -EAGAIN)
 		return;
 	if (rc == -ENOSPC && folder)
-		folder_more(folder);
+		folder_more(folder); /* it is found there when there is room */
 	else if (rc == -ENOSPC)
 		agent_lose(
 			a, "process", "refused", NULL,

@@ -178,11 +178,9 @@ static void turn(uv_prepare_t *handle)
 	a->again = do_all(a);
 	a->again |= folders_go_on(a);
 	make_durable(a);
-	struct core_action do_;
-	while (core_todo(a->core, &do_)) /* what was made durable is let go */
-		do_one(a, &do_);
-	if (core_next(a->core) <= agent_now())
-		a->again = true;
+	a->again |= do_all(a); /* what was made durable is let go */
+	if (a->dirty)
+		make_durable(a); /* and maybe it was the last of a run */
 	sampling_set(a);
 	set_clock(a);
 }

@@ -34,6 +34,10 @@ endef
 $(B)/tests/unit/agent_%: $(B)/tests/unit/agent_%.o $(B)/agent.a $(B)/parts.a
 	$(CC) $(LDFLAGS) -o $@ $< $(call wraps,tests/unit/agent_$*.c) $(B)/agent.a $(B)/parts.a $(LIBS) \
 		$(AGENT_LIBS) -lcmocka
+$(B)/tests/tools/spool_frames: $(B)/tests/tools/spool_frames.o $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+CHECK_NEEDS += $(B)/tests/tools/spool_frames
+
 $(B)/tests/fuzz/agent_%: $(B)/tests/fuzz/agent_%.o $(B)/tests/fuzz/replay.o $(B)/agent.a $(B)/parts.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(AGENT_LIBS)
 endif
