@@ -160,7 +160,7 @@ int sample_mounts_read(struct sample_mounts *m, struct str text);
 void sample_mounts_done(struct sample_mounts *m);
 
 /* Find or make the groups of a process from the text of its /proc/PID/cgroup, and count it in.
- * NULL where there is none. -ENOMEM. */
+ * NULL where there is none. -ENOMEM: ret_group may be set, and is to be left. */
 int sample_group_join(struct sample_group **list, const struct sample_mounts *m, struct str text,
 		      struct sample_group **ret_group, struct sample_group **ret_job);
 void sample_group_leave(struct sample_group **list, struct sample_group *g,

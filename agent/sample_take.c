@@ -106,8 +106,13 @@ static void place(struct samples *s, struct sampled *p)
 	if (p->placed || !s->groups_too || read_mounts(s))
 		return;
 	(void)snprintf(path, sizeof path, "/proc/%ld/cgroup", (long)p->pid);
-	p->placed = sample_read(&s->reader, &f, path, SAMPLE_PIECES, &text, NULL) ||
-		    sample_group_join(&s->groups, &s->mounts, text, &p->group, &p->job) != -ENOMEM;
+	p->placed = true;
+	int rc = sample_read(&s->reader, &f, path, SAMPLE_PIECES, &text, NULL);
+	if (!rc && sample_group_join(&s->groups, &s->mounts, text, &p->group, &p->job)) {
+		p->placed = false; /* no memory: again at the next sample */
+		sample_group_leave(&s->groups, p->group, &s->reader);
+		p->group = NULL;
+	}
 	sample_file_close(&s->reader, &f);
 }
 
