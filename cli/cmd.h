@@ -10,5 +10,6 @@ int cmd_import(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_platform(int argc, char **argv);
 int cmd_log(int argc, char **argv);
+int cmd_agent_status(int argc, char **argv);
 
 #endif

@@ -21,6 +21,7 @@ static const struct command {
 	{ "export", "write stored runs as JSON lines or CSV", cmd_export },
 	{ "platform", "tell what this machine is called, and why", cmd_platform },
 	{ "log", "print the region logs of processes", cmd_log },
+	{ "agent-status", "tell what the agent of this node holds", cmd_agent_status },
 };
 
 #define N_COMMANDS (sizeof commands / sizeof *commands)
@@ -33,7 +34,7 @@ static void usage(FILE *out)
 		"Measures the region of interest that an application marks, or times itself.\n\n"
 		"Commands:\n");
 	for (size_t i = 0; i < N_COMMANDS; i++)
-		(void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].about);
+		(void)fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].about);
 	(void)fprintf(out,
 		      "\nroimeter COMMAND --help tells more. First measurement:\n"
 		      "  roimeter run --app mine --case first -- ./program\n"

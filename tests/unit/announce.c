@@ -424,9 +424,11 @@ static void put_together(struct listener *l, struct record *rec)
 		size_t n = 0;
 		for (size_t k = 0; k < l->n_logs; k++)
 			if (strcmp(l->logs[k].exec, l->seen[i].row.name) == 0)
-				list[n++] = (struct carried_log){ l->logs[k].file, l->logs[k].bytes,
-								  l->logs[k].n, l->logs[k].cpus,
-								  l->logs[k].threads };
+				list[n++] = (struct carried_log){ .file = l->logs[k].file,
+								  .bytes = l->logs[k].bytes,
+								  .n = l->logs[k].n,
+								  .cpus = l->logs[k].cpus,
+								  .threads = l->logs[k].threads };
 		assert_int_equal(observed_logs(&l->seen[i], &logs[i], &l->arena, list, n, NULL), 0);
 	}
 	const struct run_close close = { l->complete, l->planned, l->begun };
