@@ -163,8 +163,9 @@ static int make_samples(struct samples **ret, const struct agent *a, struct err 
 {
 	const struct samples_options o = {
 		.root = "",
-		.process_period_ns = (uint64_t)(a->config->period_s * 1e9),
+		.process_period_ns = (uint64_t)(a->config->process_period_s * 1e9),
 		.node_period_ns = (uint64_t)(a->config->period_s * 1e9),
+		.when_idle = a->config->sample_idle,
 		.which = a->config->which.items,
 		.n_which = a->config->which.n,
 	};
