@@ -81,8 +81,9 @@ int inbox_put_loss(struct store *s, int64_t spool, const struct inbox_loss *l, i
 /* The newest of each agent counts. frame: its bytes (batch_in.frame). */
 int inbox_put_node(struct store *s, struct str agent, int64_t real_ns, struct str frame,
 		   struct err *err);
-int inbox_put_self(struct store *s, int64_t spool, int64_t real_ns, struct str frame,
-		   struct err *err);
+/* In memory until the next fold: a word about itself comes often, and the next one replaces it. */
+int inbox_put_self(struct store *s, const struct batch_sender *from, int64_t real_ns,
+		   struct str frame, struct err *err);
 /* Of the agent that has this spool. In the arena; ret->p NULL: it has not told. */
 int inbox_get_node(struct store *s, int64_t spool, struct arena *a, struct str *ret,
 		   struct err *err);

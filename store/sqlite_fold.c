@@ -132,7 +132,9 @@ static int keep_sender(struct store *s, struct sender *p, struct err *err)
 	int rc = keep_spool(s, p, err);
 	if (!rc)
 		rc = keep_spans(s, p, err);
-	return rc ? rc : keep_sums(s, p, err);
+	if (!rc)
+		rc = keep_sums(s, p, err);
+	return rc || !p->self_new ? rc : in_keep_self(s, p, err);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -231,7 +233,7 @@ static void all_kept(struct inbox *in)
 	for (size_t i = 0; i < in->n_buckets; i++)
 		for (struct sender *p = in->buckets[i]; p; p = p->next)
 			if (p->now.dirty) {
-				p->now.dirty = false;
+				p->now.dirty = p->self_new = false;
 				p->now.n_recent = 0;
 				p->now.low = UINT64_MAX;
 				free(p->recent);

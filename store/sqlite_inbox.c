@@ -246,7 +246,7 @@ int inbox_look(struct store *s, const struct batch_sender *from, uint64_t sum,
 	       enum inbox_known *ret, struct err *err)
 {
 	struct inbox *in;
-	struct sender *p;
+	struct sender *p = NULL;
 	uint64_t before;
 	*ret = INBOX_NEW;
 	int rc = in_ready(s, &in, err);

@@ -113,6 +113,10 @@ struct sender {
 	struct in_sum *recent;
 	size_t recent_cap;
 	bool touched, is_new;
+	char *self; /* its newest frame about itself */
+	size_t self_n;
+	int64_t self_ns;
+	bool self_new; /* not in the table yet */
 	struct sender *next, *next_touched;
 	size_t agent_n, spool_n;
 	char name[]; /* agent, spool */
@@ -144,6 +148,7 @@ int in_touch(struct inbox *in, struct sender *p);
 /* Another boot, host or version than last time is written down. */
 int in_describe(struct store *s, struct sender *p, const struct batch_sender *from,
 		struct err *err);
+int in_keep_self(struct store *s, const struct sender *p, struct err *err);
 void in_forget(struct inbox *in); /* all of them: they are in the tables */
 
 #define IN_SUMS_BLOCK 64

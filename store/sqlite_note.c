@@ -3,6 +3,7 @@
 #include "store/sqlite_inbox.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct str or_empty(struct str text)
@@ -104,23 +105,40 @@ int inbox_put_node(struct store *s, struct str agent, int64_t real_ns, struct st
 	return sql_end(s, write_row(s, IN_PUT_NODE, stmt, err), err);
 }
 
-int inbox_put_self(struct store *s, int64_t spool, int64_t real_ns, struct str frame,
-		   struct err *err)
+int inbox_put_self(struct store *s, const struct batch_sender *from, int64_t real_ns,
+		   struct str frame, struct err *err)
 {
-	int rc = sql_begin(s, err);
-	if (rc)
+	struct inbox *in;
+	struct sender *p = NULL;
+	int rc = in_ready(s, &in, err);
+	if (!rc)
+		rc = in_sender(s, from->agent, from->spool, &p, err);
+	if (rc || !p || (p->self && real_ns < p->self_ns))
 		return rc;
+	char *copy = realloc(p->self, frame.n + 1);
+	if (!copy)
+		return err_set(err, -ENOMEM, "store %s: out of memory", s->path);
+	memcpy(copy, frame.p, frame.n);
+	p->self = copy;
+	p->self_n = frame.n;
+	p->self_ns = real_ns;
+	p->self_new = true;
+	return 0;
+}
+
+int in_keep_self(struct store *s, const struct sender *p, struct err *err)
+{
 	sqlite3_stmt *stmt =
 		in_statement(s, IN_PUT_SELF,
 			     "UPDATE inbox_spool SET self = ?3, self_ns = ?2 WHERE id = ?1 AND "
 			     "(self_ns IS NULL OR (?2, ?3) > (self_ns, self))",
 			     err);
 	if (stmt) {
-		(void)sqlite3_bind_int64(stmt, 1, spool);
-		(void)sqlite3_bind_int64(stmt, 2, real_ns);
-		in_bind_blob(stmt, 3, frame);
+		(void)sqlite3_bind_int64(stmt, 1, p->id);
+		(void)sqlite3_bind_int64(stmt, 2, p->self_ns);
+		in_bind_blob(stmt, 3, (struct str){ .p = p->self, .n = p->self_n });
 	}
-	return sql_end(s, write_row(s, IN_PUT_SELF, stmt, err), err);
+	return write_row(s, IN_PUT_SELF, stmt, err);
 }
 
 int inbox_get_node(struct store *s, int64_t spool, struct arena *a, struct str *ret,

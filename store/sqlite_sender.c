@@ -14,6 +14,7 @@ static void free_sender(struct sender *p)
 	spans_done(&p->now.spans);
 	spans_done(&p->before.spans);
 	free(p->recent);
+	free(p->self);
 	free(p);
 }
 

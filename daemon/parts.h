@@ -1,0 +1,76 @@
+/* What the inbox has of one run: its frames and logs, side by side, and whether that is all. */
+#ifndef DAEMON_PARTS_H
+#define DAEMON_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/finish.h"
+#include "store/inbox.h"
+
+struct part_log {
+	struct inbox_log row;
+	struct frame_process said; /* its fields, data apart */
+};
+
+/* An execution that something is known of. Its logs stand together. */
+struct part_exec {
+	const char *name; /* "" of logs that do not tell theirs */
+	bool started, ended;
+	struct frame_execution_start start;
+	struct frame_execution_end end;
+	struct part_log *logs;
+	size_t n_logs;
+};
+
+struct parts {
+	struct arena arena;
+	const char *run;
+	bool announced, ended;
+	struct frame_run_announce announce;
+	struct frame_run_end end;
+	struct part_exec *execs; /* by name */
+	size_t n_execs, cap_execs;
+	struct part_log *logs;
+	size_t n_logs;
+};
+
+/* parts is initialised by this call, also when it fails. */
+int parts_load(struct parts *p, struct store *s, const struct inbox_run *run, struct err *err);
+void parts_done(struct parts *p);
+
+/* Executions that are to be made; NAN: not known. */
+double parts_planned(const struct parts *p);
+
+/* Processes that this execution should have, and those whose last look is here. */
+double parts_expected(const struct parts *p, const struct part_exec *e);
+double parts_here(const struct part_exec *e);
+
+/* Is everything here? */
+bool parts_complete(const struct parts *p);
+
+/* Reads logs one after the other; all-zero but for the store is valid. */
+struct part_loader {
+	struct store *s;
+	struct buf bytes;
+};
+struct part_load {
+	struct part_loader *loader;
+	int64_t log;
+};
+/* list[n] for observed_logs, of those logs of which a whole look is here: how many, or -ENOMEM. In
+ * the arena. */
+int parts_carry(struct arena *a, struct part_loader *loader, const struct part_log *logs, size_t n,
+		struct carried_log **ret, size_t *ret_n, struct err *err);
+
+/* What following its processes cost, into the record. log_bytes: where the runner does not tell. */
+void parts_cost(const struct parts *p, struct observer *o);
+
+/* Caveats about what the agents lost of this run, and about logs that end before their process. */
+int parts_losses(const struct parts *p, struct store *s, struct record *rec, struct err *err);
+
+/* The record of a run that was announced. rec is initialised by this call, also when it fails.
+ * -EBADMSG: no record can be made of it. */
+int parts_record(const struct parts *p, struct store *s, struct record *rec, struct err *err);
+
+#endif

@@ -1,0 +1,130 @@
+/* Runs in progress, for those who ask. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+
+#include "core/carry.h"
+#include "daemon/gather.h"
+#include "daemon/parts.h"
+#include "lib/num.h"
+
+struct asking {
+	struct store *s;
+	const char *only;
+	int (*each)(void *arg, const struct gather_running *r);
+	void *arg;
+	struct err *err;
+};
+
+/* The one that began last and has no end. */
+static const struct part_exec *current(const struct parts *p)
+{
+	const struct part_exec *best = NULL;
+	for (size_t i = 0; i < p->n_execs; i++) {
+		const struct part_exec *e = &p->execs[i];
+		if (e->started && !e->ended && (!best || e->start.order > best->start.order))
+			best = e;
+	}
+	return best;
+}
+
+static void tell_logs(const struct part_log *logs, size_t n, struct gather_running *r)
+{
+	r->steps = NAN;
+	for (size_t i = 0; i < n; i++)
+		if (known(logs[i].row.steps) && !(r->steps >= logs[i].row.steps))
+			r->steps = logs[i].row.steps;
+	r->processes = (double)n;
+}
+
+/* From what one execution took before, how many are left, and how far this one is. */
+static int64_t expected_end(const struct gather_running *r)
+{
+	double left = r->planned - r->done;
+	if (!known(r->expected_s) || !known(left) || r->exec_ns == ROI_UNKNOWN || left < 1 ||
+	    left * r->expected_s > 1e9)
+		return ROI_UNKNOWN;
+	return r->exec_ns + (int64_t)(left * r->expected_s * 1e9);
+}
+
+static int tell_announced(struct parts *p, struct gather_running *r)
+{
+	const struct frame_run_announce *a = &p->announce;
+	const struct str from[] = { a->suite, a->app,  a->case_, a->platform,
+				    a->kind,  a->user, a->job };
+	const char **to[] = { &r->suite, &r->app,  &r->case_, &r->platform,
+			      &r->kind,  &r->user, &r->job };
+	for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
+		*to[i] = arena_str(&p->arena, from[i]);
+		if (from[i].p && !*to[i])
+			return -ENOMEM;
+	}
+	r->announced_ns = a->real_ns;
+	r->steps_expected = a->steps;
+	r->expected_s = a->expected_s;
+	return 0;
+}
+
+static int tell_run(struct parts *p, bool ambient, struct gather_running *r)
+{
+	const struct part_exec *e = current(p);
+	*r = (struct gather_running){ .run = ambient ? NULL : p->run,
+				      .kind = ambient ? "ambient" : NULL,
+				      .announced_ns = ROI_UNKNOWN,
+				      .planned = parts_planned(p),
+				      .steps_expected = (double)NAN,
+				      .expected_s = (double)NAN,
+				      .exec = e ? e->name : NULL,
+				      .exec_ns = e ? e->start.real_ns : ROI_UNKNOWN,
+				      .ended = p->ended };
+	for (size_t i = 0; i < p->n_execs; i++)
+		r->done += p->execs[i].ended;
+	tell_logs(e         ? e->logs
+		  : ambient ? p->logs
+			    : NULL,
+		  e         ? e->n_logs
+		  : ambient ? p->n_logs
+			    : 0,
+		  r);
+	if (p->announced && tell_announced(p, r))
+		return -ENOMEM;
+	if (ambient && p->n_logs) {
+		r->job = arena_str(&p->arena, p->logs[0].said.job);
+		r->done = NAN;
+	}
+	r->end_ns = p->ended ? ROI_UNKNOWN : expected_end(r);
+	return 0;
+}
+
+static int one(void *arg, const struct inbox_run *run)
+{
+	const struct asking *a = arg;
+	struct gather_running r;
+	struct parts p;
+	if (a->only && strcmp(run->name, a->only) != 0)
+		return 0;
+	int rc = parts_load(&p, a->s, run, a->err);
+	if (!rc && tell_run(&p, run->ambient, &r))
+		rc = err_set(a->err, -ENOMEM, "out of memory");
+	if (!rc)
+		rc = a->each(a->arg, &r);
+	parts_done(&p);
+	return rc;
+}
+
+int gather_each_running(struct store *s, const char *run,
+			int (*each)(void *arg, const struct gather_running *r), void *arg,
+			struct err *err)
+{
+	struct asking a = { .s = s, .only = run, .each = each, .arg = arg, .err = err };
+	struct inbox_run found;
+	struct err none;
+	if (!run)
+		return inbox_each_run(s, INBOX_OPEN, one, &a, err);
+	int rc = inbox_find_run(s, run, &found, &none);
+	if (rc)
+		return rc == -ENOENT ? 0 : err_set(err, rc, "%s", none.text);
+	if (found.state != INBOX_OPEN)
+		return 0;
+	return one(&a, &found);
+}
