@@ -26,11 +26,11 @@ static void place_make(struct place *p, int what)
 {
 	trial_prepare(&p->trial);
 	(void)snprintf(p->agent, sizeof p->agent, "%s/a/agent.sock", p->trial.folder);
-	(void)snprintf(p->logs, sizeof p->logs, "%s/a", p->trial.folder);
 	(void)snprintf(p->missing, sizeof p->missing, "%s/missing", p->trial.folder);
+	(void)snprintf(p->logs, sizeof p->logs, "%s/a", p->trial.folder);
 	if (what)
 		assert_int_equal(mkdir(p->logs, 0755), 0);
-	(void)strcat(p->logs, "/" LOCAL_LOGS);
+	(void)snprintf(p->logs, sizeof p->logs, "%s/a/" LOCAL_LOGS, p->trial.folder);
 	if (what & HAS_FOLDER)
 		assert_int_equal(mkdir(p->logs, 01777), 0);
 	p->listening = what & LISTENS ? unixsock_listen(p->agent, 0666, NULL) : -1;
