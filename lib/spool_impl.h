@@ -7,6 +7,7 @@
 #define SEGMENT_HEAD_BYTES 16
 #define RECORD_HEAD_BYTES 40
 #define SEGMENT_NAME_BYTES 32
+#define ALONE_NONE UINT64_MAX /* there is no segment at all */
 #define STATE_BYTES 256
 #define STATE_SLOT_BYTES 4096 /* apart, so that writing one can't tear the other */
 
@@ -54,6 +55,7 @@ struct spool {
 	uint64_t max_bytes, segment_bytes;
 	uint64_t bytes; /* of all segments */
 	uint64_t next, synced, read;
+	uint64_t alone[SPOOL_CLASSES]; /* the only segment there is; 0: not known, or several */
 	uint64_t begun[SPOOL_CLASSES]; /* segments, since the spool was opened */
 	bool folder_dirty, state_dirty;
 	struct spool_state state;

@@ -183,6 +183,7 @@ int segment_remove(struct spool *s, enum spool_class class, uint64_t first)
 	struct stat st;
 	segment_name(name, class, first);
 	segment_leave(s, class, first);
+	s->alone[class] = 0;
 	if (fstatat(s->folder, name, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? 0 : -errno;
 	if (unlinkat(s->folder, name, 0))
