@@ -24,6 +24,7 @@
 #include "bench/ratio.h"
 #include "include/roimeter.h"
 #include "lib/file.h"
+#include "lib/num.h"
 #include "schema/batch.h"
 
 #define ROUNDS 5
