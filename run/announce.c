@@ -22,6 +22,7 @@
 
 #define BATCH_BYTES ((size_t)4 << 20) /* of frames; far below what a batch may hold */
 #define TRY_NS INT64_C(50000000)      /* between two looks whether the agent is back */
+#define URL_BYTES 1024
 #define SECOND_NS UINT64_C(1000000000)
 
 struct announce {
@@ -45,36 +46,35 @@ struct announce {
 
 /* ---- whose agent it is ----------------------------------------------------------------------- */
 
-static bool starts(const char *text, size_t n, const char *with)
+static bool ends(const char *text, size_t n, const char *with)
 {
-	return n >= strlen(with) && memcmp(text, with, strlen(with)) == 0;
+	size_t m = strlen(with);
+	return n >= m && memcmp(text + n - m, with, m) == 0;
 }
 
 /* "http://Host:80/" and "HTTP://host" are one: the part before the path in small letters, no port
  * that is said by the scheme, no slash at the end. */
-static void plain_url(char ret[512], const char *url)
+static void plain_url(char ret[URL_BYTES], const char *url)
 {
-	size_t n = 0, at = 0;
 	const char *host = strstr(url, "://");
-	size_t path = host ? (size_t)(host + 3 - url) : 0;
-	path += strcspn(url + path, "/");
-	for (; url[at] && n < 511; at++)
-		ret[n++] = (char)(at < path && url[at] >= 'A' && url[at] <= 'Z' ? url[at] + 32
-										: url[at]);
-	ret[n] = 0;
+	size_t before = host ? (size_t)(host + 3 - url) : 0, n = 0;
+	before += strcspn(url + before, "/");
+	for (; n < before && n < URL_BYTES - 1; n++)
+		ret[n] = (char)(url[n] >= 'A' && url[n] <= 'Z' ? url[n] + 'a' - 'A' : url[n]);
+	const char *port =
+		strncmp(url, "https", 5) == 0 || strncmp(url, "HTTPS", 5) == 0 ? ":443" : ":80";
+	if (ends(ret, n, port))
+		n -= strlen(port);
+	for (size_t at = before; url[at] && n < URL_BYTES - 1; at++)
+		ret[n++] = url[at];
 	while (n && ret[n - 1] == '/')
-		ret[--n] = 0;
-	const char *port = starts(ret, n, "http://")    ? ":80"
-			   : starts(ret, n, "https://") ? ":443"
-							: NULL;
-	size_t m = port ? strlen(port) : 0;
-	if (m && n > m && strcmp(ret + n - m, port) == 0)
-		ret[n - m] = 0;
+		n--;
+	ret[n] = 0;
 }
 
 static int check_server(const struct announce *a, const json_t *status, struct err *err)
 {
-	char ours[512], its[512];
+	char ours[URL_BYTES], its[URL_BYTES];
 	const char *server = json_string_value(json_object_get(status, "server"));
 	if (!server)
 		return err_set(err, -EINVAL,
