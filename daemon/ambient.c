@@ -34,6 +34,7 @@ struct group {
 	struct observed *seen;
 	struct roi_logs *logs; /* of each launch */
 	size_t n_logs;
+	int64_t wants_node;
 };
 
 static int no_memory(struct err *err)
@@ -356,6 +357,7 @@ static int put_platform(struct group *g, const struct process *first, struct rec
 	struct frame f;
 	b->platform = "unknown";
 	int rc = inbox_get_node(g->s, first->log->row.spool, &g->arena, &bytes, err);
+	g->wants_node = bytes.p ? 0 : first->log->row.spool;
 	if (rc || !bytes.p)
 		return rc;
 	if (frame_get(&f, bytes, NULL) || f.type != FRAME_NODE)
@@ -509,12 +511,13 @@ static int make(struct group *g, unsigned again, struct record *rec, struct err 
 }
 
 int ambient_record(const struct parts *p, struct store *s, unsigned again, struct record *rec,
-		   struct err *err)
+		   int64_t *ret_wants_node, struct err *err)
 {
 	struct group g = { .p = p, .s = s, .loader = { .s = s } };
 	record_init(rec);
 	int rc = p->n_logs ? make(&g, again, rec, err)
 			   : err_set(err, -EBADMSG, "%s: nothing is known of it", p->run);
+	*ret_wants_node = g.wants_node;
 	for (size_t i = 0; i < g.n_logs; i++)
 		roilogs_done(&g.logs[i]);
 	buf_done(&g.loader.bytes);

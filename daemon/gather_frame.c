@@ -396,6 +396,16 @@ static int take_loss(struct gather *g, const struct frame *f, struct err *err)
 	return rc < 0 ? rc : 0;
 }
 
+static int take_node(struct gather *g, const struct batch_sender *from, const struct frame *f,
+		     struct str bytes, struct err *err)
+{
+	int rc = inbox_put_node(g->s, from->agent, f->as.node.real_ns, bytes, err);
+	if (rc)
+		return rc;
+	g->result->due = true;
+	return inbox_node_came(g->s, from->agent, g->age_ns, err);
+}
+
 int gather_frame(struct gather *g, const struct batch_sender *from, const struct frame *f,
 		 struct str bytes, struct err *err)
 {
@@ -419,7 +429,7 @@ int gather_frame(struct gather *g, const struct batch_sender *from, const struct
 	case FRAME_AGENT:
 		return inbox_put_self(g->s, from, f->as.agent.real_ns, bytes, err);
 	case FRAME_NODE:
-		return inbox_put_node(g->s, from->agent, f->as.node.real_ns, bytes, err);
+		return take_node(g, from, f, bytes, err);
 	case FRAME_TYPES:
 		break;
 	}

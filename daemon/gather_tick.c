@@ -141,7 +141,8 @@ static int make(struct ticking *t, const struct parts *p, struct err *err)
 	for (unsigned again = 0; rc == -EEXIST && again < (t->run.ambient ? SAME_IDS : 1);
 	     again++) {
 		struct record rec;
-		rc = t->run.ambient ? ambient_record(p, t->s, again, &rec, err)
+		t->run.wants_node = 0;
+		rc = t->run.ambient ? ambient_record(p, t->s, again, &rec, &t->run.wants_node, err)
 				    : parts_record(p, t->s, &rec, err);
 		if (!rc)
 			rc = store(t, &rec, err);

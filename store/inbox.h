@@ -162,6 +162,7 @@ struct inbox_run {
 	int64_t closed_age_ns; /* when its record was stored first */
 	const char *stored;    /* run id of its record, NULL */
 	const char *why;       /* of INBOX_FAILED */
+	int64_t wants_node;    /* its record lacks the node of this spool\'s agent; 0: nothing */
 };
 
 /* Found, or made. Lent until the next call for a run. */
@@ -175,6 +176,8 @@ int inbox_delete_run(struct store *s, int64_t id, struct err *err);
 /* The one that is due first: 1, or 0: none is before that age (ret_next_ns: then). */
 int inbox_next_due(struct store *s, int64_t age_ns, struct inbox_run *ret, int64_t *ret_next_ns,
 		   struct err *err);
+/* This agent told of its node: records that lack it are due at once. */
+int inbox_node_came(struct store *s, struct str agent, int64_t age_ns, struct err *err);
 /* Those of a state, oldest first; a callback may ask, not write. */
 int inbox_each_run(struct store *s, enum inbox_state state,
 		   int (*each)(void *arg, const struct inbox_run *run), void *arg, struct err *err);

@@ -49,6 +49,7 @@ enum inbox_statement {
 	IN_SET_RUN,
 	IN_DELETE_RUN,
 	IN_NEXT_DUE,
+	IN_NODE_CAME,
 	IN_EACH_RUN,
 	IN_GET_FRAME,
 	IN_PUT_FRAME,

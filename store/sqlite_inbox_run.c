@@ -7,7 +7,7 @@
 
 #define RUN_COLUMNS                                                                                \
 	"id, name, ambient, state, uid, began_age_ns, news_age_ns, due_age_ns, ended_age_ns, "     \
-	"closed_age_ns, stored, why"
+	"closed_age_ns, stored, why, wants_node"
 
 static void read_run(sqlite3_stmt *stmt, struct inbox_run *r)
 {
@@ -23,7 +23,8 @@ static void read_run(sqlite3_stmt *stmt, struct inbox_run *r)
 				 .ended_age_ns = in_ns(stmt, 8),
 				 .closed_age_ns = in_ns(stmt, 9),
 				 .stored = sql_text(stmt, 10),
-				 .why = sql_text(stmt, 11) };
+				 .why = sql_text(stmt, 11),
+				 .wants_node = sqlite3_column_int64(stmt, 12) };
 }
 
 /* The texts of a run that was found go with the statement: they are kept in the store, until the
@@ -104,8 +105,8 @@ int inbox_set_run(struct store *s, const struct inbox_run *r, struct err *err)
 	sqlite3_stmt *stmt = in_statement(
 		s, IN_SET_RUN,
 		"UPDATE inbox_run SET state = ?2, uid = ?3, began_age_ns = ?4, news_age_ns = ?5, "
-		"due_age_ns = ?6, ended_age_ns = ?7, closed_age_ns = ?8, stored = ?9, why = ?10 "
-		"WHERE id = ?1",
+		"due_age_ns = ?6, ended_age_ns = ?7, closed_age_ns = ?8, stored = ?9, why = ?10, "
+		"wants_node = nullif(?11, 0) WHERE id = ?1",
 		err);
 	if (!stmt)
 		return sql_end(s, s->failed, err);
@@ -119,6 +120,7 @@ int inbox_set_run(struct store *s, const struct inbox_run *r, struct err *err)
 	in_bind_ns(stmt, 8, r->closed_age_ns);
 	sql_bind_text(stmt, 9, r->stored);
 	sql_bind_text(stmt, 10, r->why);
+	(void)sqlite3_bind_int64(stmt, 11, r->wants_node);
 	return sql_end(s, in_run(s, IN_SET_RUN, stmt, err, "keep a run"), err);
 }
 
@@ -156,6 +158,23 @@ int inbox_next_due(struct store *s, int64_t age_ns, struct inbox_run *ret, int64
 	}
 	in_release(s, IN_NEXT_DUE, stmt);
 	return rc;
+}
+
+int inbox_node_came(struct store *s, struct str agent, int64_t age_ns, struct err *err)
+{
+	int rc = sql_begin(s, err);
+	if (rc)
+		return rc;
+	sqlite3_stmt *stmt = in_statement(
+		s, IN_NODE_CAME,
+		"UPDATE inbox_run SET state = 3, due_age_ns = ?2, wants_node = NULL WHERE "
+		"wants_node IN (SELECT id FROM inbox_spool WHERE agent = ?1) AND state = 1",
+		err);
+	if (!stmt)
+		return sql_end(s, s->failed, err);
+	in_bind_str(stmt, 1, agent);
+	(void)sqlite3_bind_int64(stmt, 2, age_ns);
+	return sql_end(s, in_run(s, IN_NODE_CAME, stmt, err, "note a node"), err);
 }
 
 int inbox_each_run(struct store *s, enum inbox_state state,

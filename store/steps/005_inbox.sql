@@ -117,8 +117,10 @@ CREATE TABLE inbox_run (
 	ended_age_ns INTEGER,
 	closed_age_ns INTEGER,
 	stored TEXT, -- run id of its record
-	why TEXT
+	why TEXT,
+	wants_node INTEGER -- spool of the agent whose node was not known when the record was made
 ) STRICT;
+CREATE INDEX inbox_run_node ON inbox_run (wants_node) WHERE wants_node IS NOT NULL;
 CREATE INDEX inbox_run_due ON inbox_run (due_age_ns) WHERE due_age_ns IS NOT NULL;
 CREATE INDEX inbox_run_state ON inbox_run (state, id);
 
