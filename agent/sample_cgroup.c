@@ -418,8 +418,13 @@ static int job_join(struct sample_group **list, const struct sample_mounts *m,
 	char *scope = job_scope(&place->job);
 	if (!scope)
 		return -ENOMEM;
-	if (place->job.job_path.n == place->path.n && group && !group_find(*list, scope)) {
-		group->job_scope = scope; /* one and the same */
+	struct sample_group *known = group_find(*list, scope);
+	if (group && known == group) {
+		free(scope);
+		return 0;
+	}
+	if (group && !known && place->job.job_path.n == place->path.n) { /* one and the same */
+		group->job_scope = scope;
 		return 0;
 	}
 	struct str paths[4] = { place->unified, place->memory, place->cpu, place->io };
