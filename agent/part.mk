@@ -38,6 +38,8 @@ $(B)/tests/tools/spool_frames: $(B)/tests/tools/spool_frames.o $(B)/parts.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 CHECK_NEEDS += $(B)/tests/tools/spool_frames
 
+$(B)/bench/agent_%: $(B)/bench/agent_%.o $(B)/agent.a $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(AGENT_LIBS)
 $(B)/tests/fuzz/agent_%: $(B)/tests/fuzz/agent_%.o $(B)/tests/fuzz/replay.o $(B)/agent.a $(B)/parts.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(AGENT_LIBS)
 endif

@@ -80,7 +80,7 @@ int samples_new(struct samples **ret, const struct samples_options *o, struct er
 	s->reader.max_kept = o->max_descriptors ? o->max_descriptors : half_of_descriptors();
 	s->node_period_ns = o->node_period_ns ? o->node_period_ns : SAMPLE_SECOND_NS;
 	s->process_period_ns = o->process_period_ns ? o->process_period_ns : s->node_period_ns;
-	s->node_slot = s->process_slot = INT64_MIN;
+	s->node_slot = s->process_slot = s->full_slot = INT64_MIN;
 	s->when_idle = o->when_idle;
 	s->processes_too = wants(o, names[PROCESSES]);
 	s->groups_too = wants(o, names[CGROUPS]);
@@ -288,6 +288,9 @@ unsigned samples_take(struct samples *s, struct sample_time now, samples_put *pu
 	unsigned followed = s->followed;
 	s->reader.mono_ns = now.mono_ns;
 	if (process_due) {
+		int64_t second = slot_of(now.real_ns, SAMPLE_SECOND_NS);
+		pass.full = second != s->full_slot;
+		s->full_slot = second;
 		s->process_slot = process;
 		sample_take_processes(&pass);
 	}

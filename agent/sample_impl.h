@@ -2,6 +2,8 @@
 #ifndef AGENT_SAMPLE_IMPL_H
 #define AGENT_SAMPLE_IMPL_H
 
+#include <time.h>
+
 #include "agent/sample.h"
 #include "agent/sample_text.h"
 #include "lib/buf.h"
@@ -102,7 +104,7 @@ void sample_pressure_read(struct str text, double *ret_some_s, double *ret_full_
 
 /* ---- processes (sample_process.c) ---------------------------------------------------------- */
 
-enum { PROCESS_VALUES = 13 };
+enum { PROCESS_QUICK = 8, PROCESS_VALUES = 14 };
 extern const struct text_key sample_process_keys[PROCESS_VALUES];
 
 /* The texts of /proc/PID/stat and io. ret_start_ticks 0: no such field. */
@@ -114,7 +116,9 @@ struct sampled {
 	char *scope; /* "process:STREAM"; one allocation with run and exec */
 	const char *run, *exec;
 	pid_t pid;
+	clockid_t clock; /* of its CPU time, once has_clock */
 	uint64_t start_ticks;
+	bool has_clock;
 	bool gone, placed; /* placed: its groups have been looked for */
 	bool fails, io_fails;
 	bool final; /* its cost is */
@@ -125,10 +129,11 @@ struct sampled {
 	double quiet_s;           /* of the quiet before its last sample */
 };
 
-/* Read one: 0, -ESRCH when it is gone, -EAGAIN, or why nothing is known of it. ret_io_rc: the same
- * for its io alone. */
-int sample_process_read(struct sampled *p, struct sample_reader *r, double *values, int *ret_io_rc,
-			struct err *err);
+/* Read one: 0, -ESRCH when it is gone, -EAGAIN, or why nothing is known of it. Not full: the first
+ * PROCESS_QUICK values only; it becomes full where that can't be. ret_io_rc: as the result, for its
+ * io alone. */
+int sample_process_read(struct sampled *p, struct sample_reader *r, bool *full, double *values,
+			int *ret_io_rc, struct err *err);
 
 /* ---- control groups (sample_cgroup.c) ------------------------------------------------------ */
 
@@ -189,6 +194,7 @@ struct samples {
 	char *root;
 	uint64_t node_period_ns, process_period_ns;
 	int64_t node_slot, process_slot; /* the instants that were sampled last */
+	int64_t full_slot;               /* the second in which stat of processes was read last */
 	bool when_idle, processes_too, groups_too;
 
 	bool on[SAMPLERS];
@@ -219,6 +225,7 @@ struct sample_pass {
 	samples_put *put;
 	void *arg;
 	unsigned frames;
+	bool full; /* all values of processes, not just those that cost little */
 	bool went; /* a process was found gone */
 };
 

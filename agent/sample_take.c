@@ -136,8 +136,10 @@ static void take_process(struct sample_pass *pass, struct sampled *p)
 {
 	struct samples *s = pass->s;
 	double values[PROCESS_VALUES];
-	struct err err = { .text = "" };
-	int io_rc, rc = sample_process_read(p, &s->reader, values, &io_rc, &err);
+	struct err err;
+	bool full = pass->full;
+	err.text[0] = 0; /* not the kilobyte behind it, for each of them */
+	int io_rc, rc = sample_process_read(p, &s->reader, &full, values, &io_rc, &err);
 	if (rc == -ESRCH) {
 		sample_let_go(s, p);
 		pass->went = true;
@@ -149,7 +151,7 @@ static void take_process(struct sample_pass *pass, struct sampled *p)
 	note(&s->io_trouble, &s->io_failing, &p->io_fails, io_rc, &err);
 	place(s, p);
 	begin_values(s);
-	put_values(s, sample_process_keys, PROCESS_VALUES, values);
+	put_values(s, sample_process_keys, full ? PROCESS_VALUES : PROCESS_QUICK, values);
 	put_quiet(s, &p->quiet_s);
 	put_frame(pass, p->scope, p->run, p->exec);
 }

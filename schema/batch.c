@@ -153,7 +153,9 @@ void batch_text_put(struct buf *b, struct str text)
 
 void batch_pair_put(struct buf *b, struct str name, double value)
 {
-	struct wire_out w = { .b = b };
+	struct wire_out w; /* its window is not cleared for each of the many */
+	w.b = b;
+	w.n = 0;
 	put_txt(&w, name);
 	put_num(&w, value);
 	wire_flush(&w);
