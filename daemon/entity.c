@@ -149,6 +149,28 @@ struct entity *entity_new(struct answer *a, bool gzip)
 	return e;
 }
 
+struct entity *entity_ready(struct answer *a, int fd, size_t n, const char *coding)
+{
+	struct counted *c = calloc(1, sizeof *c);
+	size_t bytes = fd < 0 ? a->body.len : n;
+	struct MHD_Response *r =
+		fd < 0 ? body_response(&a->body) : MHD_create_response_from_fd64(n, fd);
+	if (!r && fd >= 0)
+		(void)close(fd);
+	if (!c || !r) {
+		if (r)
+			MHD_destroy_response(r);
+		free(c);
+		return NULL;
+	}
+	c->holders = 1;
+	c->e = (struct entity){ .status = a->status, .bytes = bytes, .response = r };
+	(void)snprintf(c->e.etag, sizeof c->e.etag, "%s", a->etag);
+	(void)snprintf(c->e.coding, sizeof c->e.coding, "%s", coding);
+	put_headers(r, a, &c->e);
+	return &c->e;
+}
+
 struct entity *entity_not_modified(const struct entity *of)
 {
 	struct counted *c = calloc(1, sizeof *c);

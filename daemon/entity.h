@@ -19,6 +19,8 @@ struct entity {
 
 /* The body is taken out of a. gzip: compress when it is worth it. NULL: out of memory. */
 struct entity *entity_new(struct answer *a, bool gzip);
+/* The body is in this coding already: a's, or n bytes of the file fd (taken) where fd is not -1. */
+struct entity *entity_ready(struct answer *a, int fd, size_t n, const char *coding);
 struct entity *entity_hold(struct entity *e);
 void entity_drop(struct entity *e); /* NULL is fine */
 

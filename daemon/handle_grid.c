@@ -10,7 +10,6 @@
 #include "daemon/csv.h"
 #include "daemon/route.h"
 #include "lib/version.h"
-#include "report/grid.h"
 #include "schema/codec.h"
 
 int handle_health(const struct call *c, struct answer *a, struct err *err)
@@ -45,36 +44,13 @@ static int csv_cell(void *arg, const struct cell *cell)
 	return 0;
 }
 
-static int put_piece(void *arg, const void *bytes, size_t n)
-{
-	buf_put(arg, bytes, n);
-	return 0;
-}
-
-static int put_grid(struct buf *b, struct store *s, const char *suite, struct err *err)
-{
-	const struct report_options o = { .suites = &suite, .n_suites = suite ? 1 : 0 };
-	struct grid *g = grid_new(&o);
-	int rc = g ? store_snapshot(s, err) : err_set(err, -ENOMEM, "out of memory");
-	if (!rc) {
-		rc = grid_update(g, s, err);
-		store_snapshot_end(s);
-	}
-	if (!rc)
-		(void)grid_each_text(g, put_piece, b);
-	grid_free(g);
-	return rc;
-}
-
-/* The text is the one that "roimeter report" writes, so its hash is the same one. */
+/* As a table; the JSON is the reporter's. */
 int handle_report(const struct call *c, struct answer *a, struct err *err)
 {
-	const char *suite = target_param(c->target, "suite");
-	if (c->media != MEDIA_CSV)
-		return put_grid(&a->body, c->store, suite, err);
 	buf_puts(&a->body, "suite,app,case,platform,run_id,utc,wall_s,min_s,max_s,cv,samples,"
 			   "runs,last_run_id,last_status\r\n");
-	return store_each_cell(c->store, suite, NULL, csv_cell, &a->body, err);
+	return store_each_cell(c->store, target_param(c->target, "suite"), NULL, csv_cell, &a->body,
+			       err);
 }
 
 /* ---- platforms ----------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include "daemon/entity.h"
 #include "daemon/events.h"
 #include "daemon/metrics.h"
+#include "daemon/reporter.h"
 #include "daemon/route.h"
 #include "daemon/target.h"
 #include "daemon/work.h"
@@ -22,6 +23,7 @@ struct service {
 	const char *db;
 	struct store *store; /* of the loop's thread, which only asks for its version */
 	struct work_pool *readers, *writer;
+	struct reporter *reporter;
 	struct cache *cache;
 	struct metrics *metrics;
 	struct events *events;

@@ -185,7 +185,10 @@ static void on_complaint(void *cls, const char *format, va_list args)
 static void tick(struct server *s, uint64_t n, bool *was_bad)
 {
 	struct err err = { { 0 } };
+	uint64_t version;
 	int rc = follow_poll(s->follow, s->ticker_store, s->service.events, &err);
+	if (!rc && !store_version(s->ticker_store, &version, NULL))
+		reporter_tick(s->service.reporter, version);
 	if (rc && !*was_bad)
 		log_error("events: %s", err.text);
 	else if (!rc && *was_bad)
@@ -250,6 +253,8 @@ static int open_stores(struct server *s, const struct daemon_config *c, struct e
 	int rc = work_start(&v->writer, s->db, STORE_WRITE, 1, err);
 	if (!rc)
 		rc = work_start(&v->readers, s->db, STORE_READ, (int)c->readers, err);
+	if (!rc)
+		rc = reporter_start(&v->reporter, s->db, err);
 	if (!rc)
 		rc = store_open(&v->store, s->db, STORE_READ, err);
 	if (!rc)
@@ -349,12 +354,14 @@ void server_stop(struct server *s)
 	if (fd >= 0)
 		(void)close(fd);
 	work_stop(v->readers);
+	reporter_stop(v->reporter);
 	work_stop(v->writer);
 	if (v->events)
 		events_stop(v->events);
 	if (s->http)
 		MHD_stop_daemon(s->http);
 	work_free(v->readers);
+	reporter_free(v->reporter);
 	work_free(v->writer);
 	store_close(v->store);
 	store_close(s->ticker_store);
