@@ -18,7 +18,8 @@
 #define VIEWS 8                         /* of all, and of suites */
 #define BYTES_MAX ((size_t)512 << 20)   /* of all of them; a larger one is made each time */
 #define ASKED_NS (3600 * 1000000000ull) /* so long one that was asked for is made ahead */
-#define REST 9                          /* times what that took: a tenth of one CPU at most */
+#define REST 9                          /* times what that took: a tenth of one CPU at most, */
+#define REST_NS 1000000000ull           /* but no longer: the first one reads all records */
 #define FILE_BYTES 16384                /* from here on a file is cheaper (daemon/entity.c) */
 #define GZIP_BYTES 1024                 /* smaller ones fit a packet as they are */
 
@@ -334,7 +335,8 @@ static void run_ahead(struct work *w, struct store *s)
 	(void)pthread_mutex_lock(&r->lock);
 	r->is_queued = false;
 	r->ahead_version = version;
-	r->ahead_after_ns = end_ns + REST * (end_ns - begin_ns);
+	uint64_t rest_ns = REST * (end_ns - begin_ns);
+	r->ahead_after_ns = end_ns + (rest_ns < REST_NS ? rest_ns : REST_NS);
 	(void)pthread_mutex_unlock(&r->lock);
 }
 

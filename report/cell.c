@@ -13,39 +13,51 @@ const struct run_row *report_cell_shown(const struct cell *c)
 	return c->ok.run_id ? &c->ok : &c->last;
 }
 
+static bool is_whole(double x)
+{
+	return x == floor(x) && fabs(x) < 9007199254740992.0;
+}
+
 /* Not by buf_printf, which must look twice: numbers are most of the work. */
-static void put_value(struct buf *b, double x)
+static void put_number(struct buf *b, const char *name, double x)
 {
 	char text[32];
-	if (x == floor(x) && fabs(x) < 9007199254740992.0)
+	if (!isfinite(x))
+		return;
+	buf_puts(b, name);
+	if (is_whole(x))
 		(void)snprintf(text, sizeof text, "%lld", (long long)x);
 	else
 		(void)snprintf(text, sizeof text, "%.15g", x);
 	buf_puts(b, text);
 }
 
-void report_put_number(struct buf *b, const char *name, double x)
+/* Four digits: what is only drawn. */
+static void put_share(struct buf *b, const char *name, double x)
 {
+	char text[32];
 	if (!isfinite(x))
 		return;
-	buf_puts(b, ",\"");
+	(void)snprintf(text, sizeof text, "%.4g", x + 0.0); /* no -0 */
 	buf_puts(b, name);
-	buf_puts(b, "\":");
-	put_value(b, x);
+	buf_puts(b, text);
 }
 
 /* Ids, kinds and statuses are words that need no escape: record_check saw to it. */
 static void put_ok(struct buf *b, const struct run_row *ok)
 {
-	buf_printf(b, "{\"run_id\":\"%s\"", ok->run_id);
+	buf_puts(b, "{\"run_id\":\"");
+	buf_puts(b, ok->run_id);
+	buf_puts(b, "\"");
 	if (ok->kind && strcmp(ok->kind, "measured") != 0)
 		buf_printf(b, ",\"kind\":\"%s\"", ok->kind);
-	report_put_number(b, "wall_s", ok->wall_s);
-	report_put_number(b, "min_s", ok->min_s);
-	report_put_number(b, "max_s", ok->max_s);
-	report_put_number(b, "samples", ok->samples);
-	report_put_number(b, "process_wall_s", ok->process_wall_s);
-	report_put_number(b, "caveats", ok->caveats);
+	put_number(b, ",\"wall_s\":", ok->wall_s);
+	put_share(b, ",\"share\":", ok->wall_s / ok->process_wall_s);
+	put_number(b, ",\"samples\":", ok->samples);
+	if (!known(ok->caveats))
+		buf_puts(b, ",\"caveats\":null");
+	else if (ok->caveats > 0)
+		put_number(b, ",\"caveats\":", ok->caveats);
 	buf_puts(b, "}");
 }
 
@@ -106,28 +118,19 @@ static void put_dots(struct buf *b, const struct record_body *r)
 	for (size_t i = 0; i < r->roi.runs_s.n; i++) {
 		double x = r->roi.runs_s.items[i];
 		buf_puts(b, i ? "," : "");
-		if (known(x))
-			put_value(b, round((x / median - 1) * 1000) + 0.0);
+		if (isfinite(x))
+			put_number(b, "", round((x / median - 1) * 1000) + 0.0);
 		else
 			buf_puts(b, "null");
 	}
 	buf_puts(b, "]");
 }
 
-/* Mostly it is (max - min) / median, which the reader can work out. Not so where a source rounded.
- */
-static bool is_spread_told(const struct roi *roi)
-{
-	double derived = (roi->max_s - roi->min_s) / roi->wall_s;
-	return isfinite(derived) && fabs(derived - roi->spread) < 1e-6;
-}
-
 void report_cell_put_facts(struct buf *b, const struct record *rec, bool dots)
 {
 	const struct record_body *r = &rec->body;
 	size_t notable = count_notable(r);
-	if (!is_spread_told(&r->roi))
-		report_put_number(b, "spread", r->roi.spread);
+	put_share(b, ",\"spread\":", r->roi.spread);
 	if (r->roi.two_levels == YES)
 		buf_puts(b, ",\"two_levels\":true");
 	if (r->roi.stable == NO || r->roi.drift == YES)

@@ -19,7 +19,4 @@ void report_cell_put(struct buf *b, const struct cell *c);
  * a page that has room to draw them. */
 void report_cell_put_facts(struct buf *b, const struct record *rec, bool dots);
 
-/* The number as JSON, 15 digits; nothing is said of what is unknown, neither is its name then. */
-void report_put_number(struct buf *b, const char *name, double x);
-
 #endif

@@ -44,6 +44,7 @@ struct grid {
 	struct column *columns; /* by id, bytes */
 	size_t n_columns;
 	bool dots, is_good;
+	bool is_sorted; /* the pieces, as the parts are now */
 	uint64_t version;
 	struct buf glue;
 	struct piece *pieces; /* n_parts + 1 */
@@ -78,6 +79,7 @@ static void free_parts(struct grid *g)
 		part_free(g->parts[i]);
 	g->n_parts = 0;
 	g->version = 0;
+	g->is_sorted = false;
 }
 
 static void free_columns(struct column *columns, size_t n)
@@ -190,6 +192,11 @@ static int read_part(struct grid *g, struct store *s, const struct change *c, st
 	if (rc)
 		return rc;
 	if (old) {
+		bool stays = p->n_rows && p->declared == old->declared && p->place == old->place;
+		g->is_sorted = g->is_sorted && stays;
+		for (size_t i = 0; g->is_sorted && i < g->n_parts; i++)
+			if (g->pieces[i].part == old)
+				g->pieces[i].part = p;
 		part_free(old);
 		g->parts[at] = p;
 		if (p->n_rows)
@@ -199,6 +206,7 @@ static int read_part(struct grid *g, struct store *s, const struct change *c, st
 		memmove(&g->parts[at], &g->parts[at + 1], (g->n_parts - at) * sizeof *g->parts);
 		return 0;
 	}
+	g->is_sorted = g->is_sorted && !p->n_rows;
 	if (!p->n_rows || insert_part(g, at, p)) {
 		rc = p->n_rows ? err_set(err, -ENOMEM, "out of memory") : 0;
 		part_free(p);
@@ -213,8 +221,11 @@ static int by_column(const void *a, const void *b)
 	return strcmp(((const struct column *)a)->id, ((const struct column *)b)->id);
 }
 
-static struct column *find_column(struct column *columns, size_t n, const char *id)
+/* hint: where it mostly is. */
+static struct column *find_column(struct column *columns, size_t n, const char *id, size_t hint)
 {
+	if (hint < n && strcmp(columns[hint].id, id) == 0)
+		return &columns[hint];
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(columns[i].id, id) == 0)
 			return &columns[i];
@@ -224,7 +235,7 @@ static struct column *find_column(struct column *columns, size_t n, const char *
 static int note_columns(const struct part *p, struct column **columns, size_t *n)
 {
 	for (size_t i = 0; i < p->n_platforms; i++) {
-		if (find_column(*columns, *n, p->platforms[i].id))
+		if (find_column(*columns, *n, p->platforms[i].id, i))
 			continue;
 		struct column *more = realloc(*columns, (*n + 1) * sizeof *more);
 		if (!more)
@@ -241,7 +252,7 @@ static void note_newest(const struct part *p, struct column *columns, size_t n)
 {
 	for (size_t i = 0; i < p->n_platforms; i++) {
 		const struct part_platform *one = &p->platforms[i];
-		struct column *c = one->has_facts ? find_column(columns, n, one->id) : NULL;
+		struct column *c = one->has_facts ? find_column(columns, n, one->id, i) : NULL;
 		if (!c || (c->has_facts && one->run < c->run))
 			continue;
 		c->has_facts = true;
@@ -268,7 +279,7 @@ static int find_columns(struct grid *g, bool *ret_new)
 		note_newest(g->parts[i], columns, n);
 	*ret_new = n != g->n_columns;
 	for (size_t i = 0; i < n; i++) {
-		struct column *old = find_column(g->columns, g->n_columns, columns[i].id);
+		struct column *old = find_column(g->columns, g->n_columns, columns[i].id, i);
 		*ret_new |= !old;
 		if (!old)
 			continue;
@@ -335,10 +346,8 @@ static void put_head(struct grid *g, struct buf *b)
 	buf_puts(b, "],\"suites\":[");
 }
 
-/* What stands before each part, and behind the last. */
-static int put_pieces(struct grid *g)
+static int sort_pieces(struct grid *g)
 {
-	struct buf *b = &g->glue;
 	struct piece *pieces = realloc(g->pieces, (g->n_parts + 1) * sizeof *pieces);
 	if (!pieces)
 		return -ENOMEM;
@@ -347,6 +356,17 @@ static int put_pieces(struct grid *g)
 		pieces[i] = (struct piece){ .part = g->parts[i] };
 	if (g->n_parts)
 		qsort(pieces, g->n_parts, sizeof *pieces, by_order);
+	g->is_sorted = true;
+	return 0;
+}
+
+/* What stands before each part, and behind the last. */
+static int put_pieces(struct grid *g)
+{
+	struct buf *b = &g->glue;
+	if (!g->is_sorted && sort_pieces(g))
+		return -ENOMEM;
+	struct piece *pieces = g->pieces;
 	b->len = 0;
 	b->failed = false;
 	put_head(g, b);

@@ -261,13 +261,14 @@ static void a_cell_says_what_is_known_and_nothing_else(void **state)
 				    { .code = "machine_loaded", .text = "y" } };
 	rec.body.caveats.items = caveats;
 	rec.body.caveats.n = 2;
+	rec.body.context.process_wall_s = 3;
 	put_run(s, &rec, "20260929T045202Z-00000002", "p-x.r1", "ok");
 	assert_string_equal(
 		cells_of(g, s, &b),
 		"\"cells\":[{\"runs\":2,\"ok\":{\"run_id\":\"20260929T045202Z-00000002\","
-		"\"wall_s\":2,\"min_s\":1.9,\"max_s\":2.125,\"samples\":3,\"caveats\":2},"
-		"\"unstable\":true,\"notable\":1,\"dots\":[-50,0,63]}");
-	/* With more columns there is no room for dots; a spread of its own is told. */
+		"\"wall_s\":2,\"share\":0.6667,\"samples\":3,\"caveats\":2},"
+		"\"spread\":0.1125,\"unstable\":true,\"notable\":1,\"dots\":[-50,0,63]}");
+	/* With more columns there is no room for dots. */
 	rec.body.roi.spread = 0.5;
 	rec.body.roi.two_levels = YES;
 	put_run(s, &rec, "20260929T045203Z-00000003", "p-y.r1", "ok");

@@ -54,14 +54,17 @@ function run_row(rec) {
 function cell_of(runs, dots) {
 	const ok = runs.find((r) => r.status === "ok"), last = runs[0], shown = ok ?? last, roi = shown.roi ?? {};
 	const row = ok && run_row(ok);
-	const derived = (roi.max_s - roi.min_s) / roi.wall_s;
+	const four = (x) => Number(x.toPrecision(4));
 	const notable = (shown.caveats ?? []).filter((c) => !ROUTINE.includes(c.code)).length;
 	return {
 		runs: runs.length,
-		ok: ok ? Object.fromEntries(["run_id", "kind", "wall_s", "min_s", "max_s", "samples", "process_wall_s", "caveats"]
-			.filter((k) => k in row && !(k === "kind" && row.kind === "measured")).map((k) => [k, row[k]])) : null,
+		ok: ok ? {
+			run_id: row.run_id, ...(row.kind === "measured" ? {} : { kind: row.kind }), wall_s: row.wall_s,
+			...(row.process_wall_s ? { share: four(row.wall_s / row.process_wall_s) } : {}),
+			...(row.samples === undefined ? {} : { samples: row.samples }), ...(row.caveats ? { caveats: row.caveats } : {}),
+		} : null,
 		...(last !== ok ? { last: { run_id: last.run_id, status: last.status } } : {}),
-		...(roi.spread != null && !(Math.abs(derived - roi.spread) < 1e-6) ? { spread: roi.spread } : {}),
+		...(roi.spread != null ? { spread: four(roi.spread) } : {}),
 		...(roi.two_levels ? { two_levels: true } : {}),
 		...(roi.stable === false || roi.drift ? { unstable: true } : {}),
 		...(notable ? { notable } : {}),

@@ -22,9 +22,7 @@ export interface Cell {
 	last?: { run_id: string; status: string };
 	spread?: number; two_levels?: boolean; unstable?: boolean; notable?: number; dots?: (number | null)[];
 }
-export interface Ok {
-	run_id: string; kind?: string; wall_s?: number; min_s?: number; max_s?: number; samples?: number; process_wall_s?: number; caveats?: number;
-}
+export interface Ok { run_id: string; kind?: string; wall_s?: number; share?: number; samples?: number; caveats?: number | null }
 
 export interface Case { name: string; title?: string; declared: boolean; cells: (Cell | null)[] }
 export interface App { name: string; cases: Case[] }
@@ -221,13 +219,6 @@ export function history_of(cell: Cell, suite: string, app: string, name: string,
 // The run that a cell stands for.
 export function shown_run(cell: Cell): string {
 	return (cell.ok ?? cell.last!).run_id;
-}
-
-export function spread_of(cell: Cell): number | undefined {
-	const ok = cell.ok;
-	if (cell.spread !== undefined || !ok || ok.samples === 1 || ok.min_s === undefined || ok.max_s === undefined || !ok.wall_s)
-		return cell.spread;
-	return (ok.max_s - ok.min_s) / ok.wall_s;
 }
 
 export function platform_info(p: Platform): Row {

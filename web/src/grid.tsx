@@ -3,7 +3,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { memo } from "preact/compat";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { type Case, type Cell, is_loaded, type Platform, type Suite, platform_info, report, spread_of } from "./data";
+import { type Case, type Cell, is_loaded, type Platform, type Suite, platform_info, report } from "./data";
 import * as f from "./format";
 import { Mark } from "./icons";
 import { go, href, route } from "./route";
@@ -118,8 +118,7 @@ function Content({ cell, base }: { cell: Cell | null; base: Cell | null | undefi
 		return <><span class="failed">{status_word(cell.last!.status)}</span><Said>, no result</Said></>;
 	const wall = cell.ok.wall_s;
 	const [number, unit] = wall == null ? ["null", ""] : f.seconds_parts(wall);
-	const share = wall != null && cell.ok.process_wall_s ? wall / cell.ok.process_wall_s : null;
-	const spread = spread_of(cell);
+	const { spread } = cell, { share } = cell.ok;
 	const relative = base?.ok?.wall_s && base !== cell && wall ? wall / base.ok.wall_s : null;
 	let aside = "", before = ", ", after = "";
 	if (relative !== null) {
@@ -137,7 +136,7 @@ function Content({ cell, base }: { cell: Cell | null; base: Cell | null | undefi
 			<span class={relative !== null ? "aside ratio" : "aside"}>{aside ? <Said>{before}</Said> : null}{aside}{after ? <Said>{after}</Said> : null}</span>
 			{is_roomy.value ? cell.dots ? <Dots dots={cell.dots} /> : <span /> : null}
 			<Marks cell={cell} />
-			{share !== null ? <span class="share" style={{ width: `${Math.min(100, Math.max(0.6, share * 100)).toFixed(1)}%` }} /> : null}
+			{share !== undefined ? <span class="share" style={{ width: `${Math.min(100, Math.max(0.6, share * 100)).toFixed(1)}%` }} /> : null}
 		</>
 	);
 }
@@ -148,10 +147,10 @@ function hint(cell: Cell | null): string {
 	if (!cell.ok)
 		return `${status_meaning(cell.last!.status)} ${f.plural(cell.runs, "run")} stored, none of them a result.`;
 	const out = [`median ${f.exact(cell.ok.wall_s)}`];
-	if (cell.ok.min_s != null && cell.ok.max_s != null && cell.ok.samples !== 1)
-		out.push(`${f.seconds_range(cell.ok.min_s, cell.ok.max_s)} over ${f.plural(cell.ok.samples ?? 0, "execution")}`);
-	if (cell.ok.wall_s != null && cell.ok.process_wall_s)
-		out.push(`${f.percent(cell.ok.wall_s / cell.ok.process_wall_s)} of the process`);
+	if (cell.spread !== undefined && cell.ok.samples !== 1)
+		out.push(`range ${f.percent(cell.spread)}${cell.ok.samples === undefined ? "" : ` of ${f.plural(cell.ok.samples, "execution")}`}`);
+	if (cell.ok.share !== undefined)
+		out.push(`${f.percent(cell.ok.share)} of the process`);
 	if (cell.ok.caveats)
 		out.push(f.plural(cell.ok.caveats, "caveat"));
 	if (cell.last)
