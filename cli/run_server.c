@@ -39,7 +39,7 @@ int run_server_choose(struct run_server *ret, const struct run_options *o, const
 	    (strncmp(url, "https://", 8) != 0 || !url[8]))
 		return err_set(err, -EINVAL,
 			       "%s %s: expected the address of a daemon, as in "
-			       "http://collector:7450",
+			       "http://collector:8640",
 			       o->server ? "--server" : "[run] server", url);
 	ret->url = url;
 	ret->socket = absolute(a, link_path(NULL, c->agent_socket));

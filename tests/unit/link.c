@@ -28,7 +28,7 @@
 #include "schema/batch.h"
 #include "schema/local.h"
 
-#define SERVER "http://collector:7450"
+#define SERVER "http://collector:8640"
 
 /* ---- the agent ------------------------------------------------------------------------------- */
 
