@@ -52,6 +52,8 @@ static const struct conf_key keys[] = {
 	  "bytes of frames after which a batch is ended" },
 	{ "spool", "age", CONF_NUMBER, AT(age_s), "1", 0.01, 3600, NULL,
 	  "seconds after which it is ended, made durable and sent, at most" },
+	{ "spool", "context_age", CONF_NUMBER, AT(context_age_s), "5", 0.01, 3600, NULL,
+	  "the same for batches of context samples only; with others they go at once" },
 	{ "sample", "period", CONF_NUMBER, AT(period_s), "1", 0, 3600, NULL,
 	  "seconds between samples of the node and its control groups; 0: no samples at all" },
 	{ "sample", "process_period", CONF_NUMBER, AT(process_period_s), "1", 0.1, 3600, NULL,

@@ -24,7 +24,7 @@ struct agent_config {
 	double connect_s, stall_s, retry_max_s;
 	/* [spool] */
 	const char *spool;
-	double spool_max_bytes, batch_bytes, age_s;
+	double spool_max_bytes, batch_bytes, age_s, context_age_s;
 	/* [sample] */
 	double period_s; /* of the node; 0: no samples */
 	double process_period_s;

@@ -157,7 +157,8 @@ static bool needs_restart(const struct agent_config *a, const struct agent_confi
 			return true;
 	}
 	return a->spool_max_bytes != b->spool_max_bytes || a->batch_bytes != b->batch_bytes ||
-	       a->age_s != b->age_s || a->connect_s != b->connect_s || a->stall_s != b->stall_s ||
+	       a->age_s != b->age_s || a->context_age_s != b->context_age_s ||
+	       a->connect_s != b->connect_s || a->stall_s != b->stall_s ||
 	       a->retry_max_s != b->retry_max_s;
 }
 
@@ -266,7 +267,8 @@ static int open_outbox(struct program *p, struct err *err)
 					  .boot = boot.len ? boot.data : NULL,
 					  .tool = COMMAND " " ROIMETER_VERSION_TEXT,
 					  .batch_bytes = (size_t)c->batch_bytes,
-					  .age_ns = (uint64_t)(c->age_s * 1e9) };
+					  .age_ns = (uint64_t)(c->age_s * 1e9),
+					  .context_age_ns = (uint64_t)(c->context_age_s * 1e9) };
 	int rc = outbox_open(&p->outbox, &o, err);
 	buf_done(&boot);
 	return rc;

@@ -95,7 +95,9 @@ int outbox_open(struct outbox **ret, const struct outbox_options *from, struct e
 	if (!o)
 		return err_set(err, -ENOMEM, "out of memory");
 	o->batch_bytes = from->batch_bytes ? from->batch_bytes : OUTBOX_BATCH_BYTES;
-	o->age_ns = from->age_ns ? from->age_ns : SECOND;
+	o->age_ns[SPOOL_MARK] = from->age_ns ? from->age_ns : SECOND;
+	o->age_ns[SPOOL_CONTEXT] =
+		from->context_age_ns ? from->context_age_ns : o->age_ns[SPOOL_MARK];
 	o->clock_ns = from->clock_ns ? from->clock_ns : monotonic_ns;
 	o->pace = (struct pace){ .first_ns = SECOND, .max_ns = 30 * SECOND };
 	o->read_real_ns = ROI_UNKNOWN;
@@ -474,10 +476,10 @@ static uint64_t next_due(const struct outbox *o)
 {
 	uint64_t due = UINT64_MAX;
 	for (int i = 0; i < SPOOL_CLASSES; i++)
-		if (o->open[i].out.frames && o->open[i].since_ns + o->age_ns < due)
-			due = o->open[i].since_ns + o->age_ns;
-	if (o->n && o->list_since_ns + o->age_ns < due)
-		due = o->list_since_ns + o->age_ns;
+		if (o->open[i].out.frames && o->open[i].since_ns + o->age_ns[i] < due)
+			due = o->open[i].since_ns + o->age_ns[i];
+	if (o->n && o->list_since_ns + o->age_ns[SPOOL_MARK] < due)
+		due = o->list_since_ns + o->age_ns[SPOOL_MARK];
 	if (o->full) /* a full spool is not asked more often for all that comes meanwhile */
 		due = o->retry_ns;
 	if (!o->full && losses_waiting(o->losses) && o->tell_ns < due)

@@ -29,6 +29,7 @@ struct outbox_options {
 	const char *host, *boot, *tool; /* lent; NULL: unknown */
 	size_t batch_bytes;             /* of frames, unpacked; 0: OUTBOX_BATCH_BYTES */
 	uint64_t age_ns;                /* of a frame that is not yet durable, at most; 0: 1 s */
+	uint64_t context_age_ns;        /* the same of context frames; 0: as age_ns */
 	uint64_t (*clock_ns)(void);     /* NULL: CLOCK_MONOTONIC */
 };
 

@@ -87,6 +87,30 @@ static void a_batch_ends_by_its_age(void **state)
 	outbox_close(o);
 }
 
+static void context_may_wait_longer_and_goes_with_the_rest(void **state)
+{
+	(void)state;
+	struct outbox *o = NULL;
+	const struct outbox_options options = { .folder = at_folder,
+						.max_bytes = SPOOL,
+						.clock_ns = test_clock,
+						.age_ns = S,
+						.context_age_ns = 5 * S };
+	assert_int_equal(outbox_open(&o, &options, NULL), 0);
+	assert_int_equal(put_number(o, 3, 10), 0);
+	assert_int_equal(outbox_tick(o), the_time + 5 * S);
+	the_time += 5 * S;
+	assert_int_equal(outbox_tick(o), UINT64_MAX);
+	assert_int_equal(outbox_durable(o), 1);
+	assert_int_equal(put_number(o, 6, 10), 0);
+	assert_int_equal(put_number(o, 1, 10), 0);
+	assert_int_equal(outbox_tick(o), the_time + S);
+	the_time += S;
+	assert_int_equal(outbox_tick(o), UINT64_MAX);
+	assert_int_equal(outbox_durable(o), 3);
+	outbox_close(o);
+}
+
 static int changes;
 static void count_change(void *arg)
 {
@@ -481,6 +505,7 @@ int main(void)
 		TEST(what_is_put_is_read_after_a_sync),
 		TEST(a_batch_ends_by_its_size),
 		TEST(a_batch_ends_by_its_age),
+		TEST(context_may_wait_longer_and_goes_with_the_rest),
 		TEST(it_says_when_a_timer_has_to_be_set_anew),
 		TEST(the_id_of_the_agent_is_made_once),
 		TEST(a_full_spool_keeps_marks_waiting_until_there_is_room),
