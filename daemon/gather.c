@@ -109,20 +109,29 @@ static int check_sender(const struct batch_sender *from, struct err *err)
 	return 0;
 }
 
-/* Every frame is read once before anything is stored. only_gap: they say of numbers up to this one
- * that they will not come, and nothing else. */
-static int read_frames(struct batch_in *in, bool *ret_only_gap, struct err *err)
+/* Every frame is read once before anything is stored. */
+static int read_frames(struct gather *g, struct err *err)
 {
+	struct contents c = { .frames = 0 };
 	struct frame f;
 	int rc;
 	bool gap = false, other = false;
-	while ((rc = batch_next(in, &f, err)) > 0) {
+	while ((rc = batch_next(&g->in, &f, err)) > 0) {
+		bool kept = f.type == FRAME_CONTEXT || f.type == FRAME_AGENT;
+		c.frames++;
+		c.kept += kept;
+		c.acting += !kept || (f.type == FRAME_CONTEXT && f.as.context.run.p);
+		if (f.type == FRAME_AGENT) {
+			c.self = g->in.frame;
+			c.self_ns = f.as.agent.real_ns;
+		}
 		if (f.type == FRAME_GAP)
-			gap = gap || f.as.gap.last_seq == in->head.sender.seq;
+			gap = gap || f.as.gap.last_seq == g->in.head.sender.seq;
 		else
 			other = other || f.type != FRAME_LOSS;
 	}
-	*ret_only_gap = gap && !other;
+	c.only_gap = gap && !other;
+	g->contents = c;
 	return rc;
 }
 
@@ -163,18 +172,17 @@ static int look_at(struct gather *g, const char *body, size_t at, size_t n, stru
 		   struct err *err)
 {
 	struct batch_in *in = &g->in;
-	bool only_gap = false;
 	enum inbox_known known_as;
 	int rc = batch_open(in, body + at, n - at, err);
 	if (!rc)
 		rc = check_sender(&in->head.sender, err);
 	if (!rc)
-		rc = read_frames(in, &only_gap, err);
+		rc = read_frames(g, err);
 	if (!rc)
 		rc = inbox_look(g->s, &in->head.sender, in->head.sum, &known_as, err);
 	if (rc)
 		return rc;
-	if (known_as == INBOX_OTHER && !only_gap)
+	if (known_as == INBOX_OTHER && !g->contents.only_gap)
 		return other_batch(&in->head.sender, err);
 	if (in->head.sender.seq <= l->highest)
 		rc = twice_in_body(body, at, &in->head, err);
@@ -201,37 +209,25 @@ static int look_at_all(struct gather *g, const char *body, size_t n, struct look
 
 /* ---- then it is taken in --------------------------------------------------------------------- */
 
-static bool is_kept(enum frame_type type)
-{
-	return type == FRAME_CONTEXT || type == FRAME_AGENT;
-}
-
 /* What stays of a batch as it is: context, and the agent about itself. Mostly that is all there is
  * in it, and then it is kept as it came. */
 static int keep_context(struct gather *g, const char *bytes, struct str *ret, struct err *err)
 {
-	struct batch_in *in = &g->in;
 	struct frame f;
-	size_t kept = 0;
-	int rc;
-	bool all = true;
+	int rc = 0;
 	*ret = (struct str){ .p = NULL };
-	while ((rc = batch_next(in, &f, err)) > 0) {
-		kept += is_kept(f.type);
-		all = all && is_kept(f.type);
-	}
-	batch_rewind(in);
-	if (rc || !kept)
-		return rc;
-	if (all) {
-		*ret = (struct str){ .p = bytes, .n = in->head.bytes };
+	if (!g->contents.kept)
+		return 0;
+	if (g->contents.kept == g->contents.frames) {
+		*ret = (struct str){ .p = bytes, .n = g->in.head.bytes };
 		return 0;
 	}
-	while (!rc && batch_next(in, &f, err) > 0)
-		rc = is_kept(f.type) ? batch_put(&g->out, &f) : 0;
-	batch_rewind(in);
+	batch_rewind(&g->in);
+	while (!rc && batch_next(&g->in, &f, err) > 0)
+		if (f.type == FRAME_CONTEXT || f.type == FRAME_AGENT)
+			rc = batch_put(&g->out, &f);
 	g->kept.len = 0;
-	int end_rc = batch_end(&g->out, &in->head.sender, &g->kept, err);
+	int end_rc = batch_end(&g->out, &g->in.head.sender, &g->kept, err);
 	*ret = batch_list(&g->kept);
 	return rc ? err_set(err, rc, "out of memory") : end_rc;
 }
@@ -239,13 +235,18 @@ static int keep_context(struct gather *g, const char *bytes, struct str *ret, st
 static int take_frames(struct gather *g, struct err *err)
 {
 	struct frame f;
-	int rc;
+	const struct contents *c = &g->contents;
+	int rc = 0;
+	g->result->frames += c->frames;
+	if (c->self.p)
+		rc = inbox_put_self(g->s, &g->in.head.sender, c->self_ns, c->self, err);
+	if (rc || !c->acting)
+		return rc;
 	batch_rewind(&g->in);
 	while ((rc = batch_next(&g->in, &f, err)) > 0) {
 		rc = gather_frame(g, &g->in.head.sender, &f, g->in.frame, err);
 		if (rc)
 			return rc;
-		g->result->frames++;
 	}
 	return rc;
 }
@@ -270,6 +271,8 @@ static int take_one(struct gather *g, const char *bytes, size_t n, bool opened, 
 	enum inbox_known known_as;
 	struct str kept;
 	int rc = opened ? 0 : batch_open(in, bytes, n, err);
+	if (!rc && !opened)
+		rc = read_frames(g, err);
 	if (!rc)
 		rc = inbox_look(g->s, &in->head.sender, in->head.sum, &known_as, err);
 	if (rc)
@@ -278,7 +281,6 @@ static int take_one(struct gather *g, const char *bytes, size_t n, bool opened, 
 		g->result->duplicates++;
 		return known_as == INBOX_OTHER ? take_gap_again(g, err) : 0;
 	}
-	batch_rewind(in);
 	rc = keep_context(g, bytes, &kept, err);
 	if (!rc)
 		rc = inbox_arrive(g->s, &in->head.sender, in->head.sum, g->now.real_ns, kept,

@@ -426,10 +426,9 @@ int gather_frame(struct gather *g, const struct batch_sender *from, const struct
 		return take_loss(g, f, err);
 	case FRAME_GAP:
 		return take_gap(g, f, err);
-	case FRAME_AGENT:
-		return inbox_put_self(g->s, from, f->as.agent.real_ns, bytes, err);
 	case FRAME_NODE:
 		return take_node(g, from, f, bytes, err);
+	case FRAME_AGENT: /* done with the batch */
 	case FRAME_TYPES:
 		break;
 	}

@@ -18,6 +18,15 @@ struct touched {
 	bool due;   /* ... and that may complete it */
 };
 
+/* What is in the batch that is open. */
+struct contents {
+	uint64_t frames, kept, acting; /* kept as they are; with more to do about them */
+	bool only_gap;   /* they say of numbers up to its own that they will not come, and nothing
+			    else */
+	struct str self; /* the agent about itself, the last time */
+	int64_t self_ns;
+};
+
 struct gather {
 	struct gather_config config;
 	int64_t base_ns;      /* age less mono */
@@ -27,6 +36,7 @@ struct gather {
 	struct batch_in in;
 	struct batch_out out; /* what is kept of a batch that holds more than context */
 	struct buf kept;
+	struct contents contents;
 
 	/* While a body is taken. */
 	struct store *s;

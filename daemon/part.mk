@@ -32,6 +32,9 @@ $(B)/tests/unit/daemon_%: $(B)/tests/unit/daemon_%.o $(B)/daemon.a $(B)/parts.a
 $(B)/tests/fuzz/daemon_%: $(B)/tests/fuzz/daemon_%.o $(B)/tests/fuzz/replay.o $(B)/daemon.a $(B)/parts.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(DAEMON_LIBS)
 
+$(B)/bench/daemon_%: $(B)/bench/daemon_%.o $(B)/daemon.a $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(DAEMON_LIBS)
+
 # The unit names the program where it is installed.
 define INSTALL_DAEMON
 install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
