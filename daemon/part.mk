@@ -28,7 +28,7 @@ $(B)/roimeterd: $(B)/daemon/main.o $(B)/daemon.a $(B)/parts.a
 ALL += $(B)/roimeterd
 
 $(B)/tests/unit/daemon_%: $(B)/tests/unit/daemon_%.o $(B)/daemon.a $(B)/parts.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(DAEMON_LIBS) -lcmocka
+	$(CC) $(LDFLAGS) -o $@ $^ $(call wraps,tests/unit/daemon_$*.c) $(LIBS) $(DAEMON_LIBS) -lcmocka
 $(B)/tests/fuzz/daemon_%: $(B)/tests/fuzz/daemon_%.o $(B)/tests/fuzz/replay.o $(B)/daemon.a $(B)/parts.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(DAEMON_LIBS)
 

@@ -91,7 +91,11 @@ static int ask_clock(struct store *s, enum inbox_statement which, const char *te
 
 int inbox_age(struct store *s, int64_t *ret_age_ns, struct err *err)
 {
-	return ask_clock(s, IN_AGE, "SELECT age_ns FROM inbox_clock", ret_age_ns, err);
+	/* After a kill it is not before what was written last. */
+	return ask_clock(s, IN_AGE,
+			 "SELECT max(age_ns, coalesce((SELECT max(news_age_ns) FROM inbox_run), "
+			 "0)) FROM inbox_clock",
+			 ret_age_ns, err);
 }
 
 int inbox_set_age(struct store *s, int64_t age_ns, struct err *err)

@@ -20,9 +20,9 @@ static inline bool small_disk_map(const char *file, const char *text)
 	return good;
 }
 
-/* Mounts a tmpfs with these options ("size=2m") at folder, as root or not. False where that is not
+/* Mounts a tmpfs with these options ("size=2m") at that folder, as root or not. False where that is not
  * permitted: a reason to skip. */
-static inline bool small_disk_mount(const char *folder, const char *options)
+static inline bool small_disk_mount(const char *where, const char *options)
 {
 	char uid_map[64], gid_map[64];
 	bool root = getuid() == 0;
@@ -35,7 +35,7 @@ static inline bool small_disk_mount(const char *folder, const char *options)
 		       small_disk_map("/proc/self/gid_map", gid_map)))
 		return false;
 	return !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
-	       !mount("none", folder, "tmpfs", 0, options);
+	       !mount("none", where, "tmpfs", 0, options);
 }
 
 #endif
