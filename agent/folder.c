@@ -284,11 +284,17 @@ int folders_set(struct agent *a, const char *const *paths, size_t n, struct err 
 	return rc;
 }
 
-/* The agent's own: everybody may add to it, nobody may touch another's. */
+/* The agent's own: everybody may add to it, nobody may touch another's. What is in it gets our
+ * group, if that can be had, so that we can read the logs of users whose umask lets nobody (the
+ * marker library opens them to the group then). Under RestrictSUIDSGID= that bit can only be
+ * inherited. */
 static int make_own(struct agent *a, const char *path, struct err *err)
 {
 	struct stat st;
-	if (mkdir(path, 0755) && errno != EEXIST)
+	mode_t mask = umask(0);
+	bool made = !mkdir(path, 01777);
+	(void)umask(mask);
+	if (!made && errno != EEXIST)
 		return err_set(err, -errno, "make the folder of logs %s: %s", path,
 			       strerror(errno));
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -297,10 +303,11 @@ static int make_own(struct agent *a, const char *path, struct err *err)
 			       strerror(errno));
 	int rc = 0;
 	if (fstat(fd, &st) || st.st_uid != geteuid() ||
-	    ((st.st_mode & 07777) != 01777 && fchmod(fd, 01777)))
+	    ((st.st_mode & 07777) != 03777 && fchmod(fd, 03777) && (st.st_mode & 07777) != 01777 &&
+	     fchmod(fd, 01777)))
 		rc = err_set(err, -EPERM,
 			     "the folder of logs %s must belong to the agent's user %u, with mode "
-			     "1777; remove it, or set [agent] logs",
+			     "1777 or 3777; remove it, or set [agent] logs",
 			     path, (unsigned)geteuid());
 	(void)close(fd);
 	if (!rc)
