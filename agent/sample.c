@@ -87,6 +87,7 @@ int samples_new(struct samples **ret, const struct samples_options *o, struct er
 	s->mounts_file = SAMPLE_FILE;
 	for (size_t i = 0; i < SAMPLERS; i++) {
 		s->on[i] = wants(o, sample_table[i]->name);
+		s->any_on |= s->on[i];
 		s->file[i] = SAMPLE_FILE;
 		s->trouble[i].name = sample_table[i]->name;
 	}
@@ -160,6 +161,7 @@ int samples_add_process(struct samples *s, const struct sample_who *who, struct 
 		.io = SAMPLE_FILE,
 		.next = s->processes,
 		.since = s->share,
+		.quick = { (double)NAN }, /* like no other: nothing has been seen yet */
 		.quiet_s = s->quiet_s,
 	};
 	if (p->next)
@@ -237,7 +239,8 @@ static bool processes_wanted(const struct samples *s)
 
 static bool node_wanted(const struct samples *s)
 {
-	return !s->quiet && (s->when_idle || s->busy || s->followed);
+	bool something = s->any_on || (s->groups_too && s->followed);
+	return !s->quiet && something && (s->when_idle || s->busy || s->followed);
 }
 
 /* The instant that real_ns belongs to; before 1970 it is the same one. */

@@ -123,6 +123,7 @@ struct sampled {
 	bool fails, io_fails;
 	bool final; /* its cost is */
 	struct sample_file stat, io;
+	double quick[PROCESS_QUICK]; /* the first values as they were at the last look */
 	struct sample_group *group, *job;
 	struct sample_cost since; /* what a share was when it came */
 	struct sample_cost cost;  /* its own, once it is gone */
@@ -197,7 +198,7 @@ struct samples {
 	int64_t full_slot;               /* the second in which stat of processes was read last */
 	bool when_idle, processes_too, groups_too;
 
-	bool on[SAMPLERS];
+	bool on[SAMPLERS], any_on;
 	void *self[SAMPLERS];
 	struct sample_file file[SAMPLERS];
 	struct sample_trouble trouble[SAMPLERS], process_trouble, io_trouble;

@@ -31,7 +31,8 @@ enum {
 	THREADS,
 };
 
-static_assert((int)CPU_USER == PROCESS_QUICK && (int)THREADS + 1 == PROCESS_VALUES, "as in the header");
+static_assert((int)CPU_USER == PROCESS_QUICK && (int)THREADS + 1 == PROCESS_VALUES,
+	      "as in the header");
 
 /* What io has includes children that were waited for, what stat has does not. */
 const struct text_key sample_process_keys[PROCESS_VALUES] = {
@@ -147,12 +148,19 @@ int sample_process_read(struct sampled *p, struct sample_reader *r, bool *full, 
 	if (rc)
 		return rc;
 	double cpu_s = cpu_clock_s(p, r);
+	if (!*full && cpu_s == p->quick[CPU]) {
+		memcpy(values, p->quick, sizeof p->quick);
+		return 0;
+	}
 	values[CPU] = known(cpu_s) ? cpu_s : values[CPU_USER] + values[CPU_SYSTEM];
 	rc = read_file(p, r, &p->io, "io", &text, err);
 	if (rc == -ESRCH)
 		return rc;
 	if (!rc)
 		sample_process_io(text, values);
+	memcpy(p->quick, values, sizeof p->quick);
+	if (rc)
+		p->quick[CPU] = (double)NAN; /* is like no other */
 	*ret_io_rc = rc;
 	return 0;
 }

@@ -83,39 +83,6 @@ static void put_quiet(struct samples *s, double *told_s)
 
 /* ---- ... processes ---- */
 
-static int read_mounts(struct samples *s)
-{
-	struct str text;
-	if (s->mounts.known)
-		return 0;
-	int rc = sample_read(&s->reader, &s->mounts_file, "/proc/self/mountinfo", SAMPLE_PIECES,
-			     &text, NULL);
-	if (!rc)
-		rc = sample_mounts_read(&s->mounts, text);
-	if (!rc)
-		sample_file_close(&s->reader, &s->mounts_file);
-	return rc;
-}
-
-/* Find its groups, once: a process is in its place before it runs its program. */
-static void place(struct samples *s, struct sampled *p)
-{
-	char path[64];
-	struct sample_file f = SAMPLE_FILE;
-	struct str text;
-	if (p->placed || !s->groups_too || read_mounts(s))
-		return;
-	(void)snprintf(path, sizeof path, "/proc/%ld/cgroup", (long)p->pid);
-	p->placed = true;
-	int rc = sample_read(&s->reader, &f, path, SAMPLE_PIECES, &text, NULL);
-	if (!rc && sample_group_join(&s->groups, &s->mounts, text, &p->group, &p->job)) {
-		p->placed = false; /* no memory: again at the next sample */
-		sample_group_leave(&s->groups, p->group, &s->reader);
-		p->group = NULL;
-	}
-	sample_file_close(&s->reader, &f);
-}
-
 /* A trouble with processes lasts while one of them has it. */
 static void note(struct sample_trouble *t, unsigned *failing, bool *fails, int rc, struct err *err)
 {
@@ -149,7 +116,6 @@ static void take_process(struct sample_pass *pass, struct sampled *p)
 	if (rc)
 		return;
 	note(&s->io_trouble, &s->io_failing, &p->io_fails, io_rc, &err);
-	place(s, p);
 	begin_values(s);
 	put_values(s, sample_process_keys, full ? PROCESS_VALUES : PROCESS_QUICK, values);
 	put_quiet(s, &p->quiet_s);
@@ -164,6 +130,39 @@ void sample_take_processes(struct sample_pass *pass)
 }
 
 /* ---- ... groups ---- */
+
+static int read_mounts(struct samples *s)
+{
+	struct str text;
+	if (s->mounts.known)
+		return 0;
+	int rc = sample_read(&s->reader, &s->mounts_file, "/proc/self/mountinfo", SAMPLE_PIECES,
+			     &text, NULL);
+	if (!rc)
+		rc = sample_mounts_read(&s->mounts, text);
+	if (!rc)
+		sample_file_close(&s->reader, &s->mounts_file);
+	return rc;
+}
+
+/* Find its groups, once: a process is in its place before it runs its program. */
+static void place(struct samples *s, struct sampled *p)
+{
+	char path[64];
+	struct sample_file f = SAMPLE_FILE;
+	struct str text;
+	if (p->placed || !s->groups_too || read_mounts(s))
+		return;
+	(void)snprintf(path, sizeof path, "/proc/%ld/cgroup", (long)p->pid);
+	p->placed = true;
+	int rc = sample_read(&s->reader, &f, path, SAMPLE_PIECES, &text, NULL);
+	if (!rc && sample_group_join(&s->groups, &s->mounts, text, &p->group, &p->job)) {
+		p->placed = false; /* no memory: again at the next sample */
+		sample_group_leave(&s->groups, p->group, &s->reader);
+		p->group = NULL;
+	}
+	sample_file_close(&s->reader, &f);
+}
 
 static bool same_text(const char *a, const char *b)
 {
@@ -189,7 +188,9 @@ void sample_take_groups(struct sample_pass *pass)
 		g->first = NULL;
 		g->mixed = false;
 	}
-	for (const struct sampled *p = s->processes; p; p = p->next) {
+	for (struct sampled *p = s->processes; p; p = p->next) {
+		if (!p->gone)
+			place(s, p);
 		run_of_group(p->group, p);
 		run_of_group(p->job, p);
 	}
@@ -241,6 +242,8 @@ static void take_sampler(struct samples *s, size_t i)
 void sample_take_node(struct sample_pass *pass)
 {
 	struct samples *s = pass->s;
+	if (!s->any_on)
+		return;
 	begin_values(s);
 	for (size_t i = 0; i < SAMPLERS; i++)
 		if (s->on[i])

@@ -1,7 +1,7 @@
-/* What sampling costs, batches and their compression with it: 100 processes ten times a second, and
- * the whole node with 200 processes once a second, against one scrape a second of Prometheus'
- * node_exporter, which tells of no process at all. By turns, at the pace of real life: between two
- * passes the caches belong to others. */
+/* What sampling costs, batches and their compression with it: 100 processes ten times a second, all
+ * asleep or all awake, and the whole node with these 200 once a second, against one scrape a second
+ * of Prometheus' node_exporter, which tells of no process at all. By turns, at the pace of real
+ * life: between two passes the caches belong to others. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -55,6 +55,11 @@ static void child_start(size_t i)
 	if (children[i])
 		return;
 	(void)alarm(300);
+	int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	struct timespec nap = { .tv_nsec = 45000000 };
+	char c;
+	while (i >= CHILDREN / 2 && read(zero, &c, 1) == 1) /* between any two passes */
+		(void)nanosleep(&nap, NULL);
 	for (;;)
 		(void)pause();
 }
@@ -68,7 +73,7 @@ static void put(void *arg, const struct frame *f)
 		die("batch_put");
 }
 
-static struct subject subject_new(size_t processes, bool node)
+static struct subject subject_new(size_t first, size_t processes, bool node)
 {
 	static const char *const which[] = { "processes" };
 	struct subject s = { .samples = NULL };
@@ -79,7 +84,7 @@ static struct subject subject_new(size_t processes, bool node)
 	o.node_period_ns = node ? SAMPLE_SECOND_NS : SAMPLE_SECOND_NS / PASSES;
 	if (samples_new(&s.samples, &o, &err))
 		die(err.text);
-	for (size_t i = 0; i < processes; i++) {
+	for (size_t i = first; i < first + processes; i++) {
 		char stream[80];
 		(void)snprintf(stream, sizeof stream, "8a1b2c3d-0f1e-4a5b-9c8d-%012ld-77000.0",
 			       (long)children[i]);
@@ -206,17 +211,20 @@ static void tenth_of_a_second(void)
 int main(void)
 {
 	struct ratio fast = { .n = 0 }, core = { .n = 0 }, whole = { .n = 0 }, idle = { .n = 0 };
+	struct ratio busy = { .n = 0 }, busy_core = { .n = 0 };
 	int port = 0;
 	for (size_t i = 0; i < CHILDREN; i++)
 		child_start(i);
 	bool peer = exporter_start(&port);
-	struct subject hundred = subject_new(100, false);
-	struct subject node = subject_new(CHILDREN, true), alone = subject_new(0, true);
+	struct subject asleep = subject_new(0, 100, false), awake = subject_new(100, 100, false);
+	struct subject node = subject_new(0, CHILDREN, true), alone = subject_new(0, 0, true);
 	double scrape_s = 0;
 	for (int i = 0; i < ROUNDS; i++) {
-		double ours = 0, theirs = peer ? exporter_cpu_s() : 0, node_s = 0, alone_s = 0;
+		double asleep_s = 0, awake_s = 0, node_s = 0, alone_s = 0;
+		double theirs = peer ? exporter_cpu_s() : 0;
 		for (int k = 0; k < PASSES; k++) {
-			ours += pass(&hundred, k == PASSES - 1);
+			asleep_s += pass(&asleep, k == PASSES - 1);
+			awake_s += pass(&awake, k == PASSES - 1);
 			if (k == 2)
 				node_s = pass(&node, true);
 			if (k == 4)
@@ -230,25 +238,31 @@ int main(void)
 		if (peer) {
 			theirs = exporter_cpu_s() - theirs;
 			scrape_s += theirs / (ROUNDS - 1);
-			ratio_add(&fast, ours, theirs);
+			ratio_add(&fast, asleep_s, theirs);
+			ratio_add(&busy, awake_s, theirs);
 		}
-		ratio_add(&core, ours, 1);
+		ratio_add(&core, asleep_s, 1);
+		ratio_add(&busy_core, awake_s, 1);
 		ratio_add(&whole, node_s, 1);
 		ratio_add(&idle, alone_s, 1);
 	}
 	int ok = 1;
 	if (peer) {
-		ok &= ratio_print(
-			&fast, "sample, 100 processes at 10 Hz / one scrape of node_exporter", 1);
+		ok &= ratio_print(&fast, "sample, 100 asleep at 10 Hz / a scrape of node_exporter",
+				  1);
+		ok &= ratio_print(&busy, "sample, 100 awake at 10 Hz / a scrape of node_exporter",
+				  1);
 		(void)printf("# one scrape: %.3g ms of CPU\n", scrape_s * 1e3);
 	}
-	ok &= ratio_print(&core, "sample, 100 processes at 10 Hz / a core", 0.005);
+	ok &= ratio_print(&core, "sample, 100 asleep at 10 Hz / a core", 0.005);
+	ok &= ratio_print(&busy_core, "sample, 100 awake at 10 Hz / a core", 0.005);
 	ok &= ratio_print(&whole, "sample, a node with 200 processes at 1 Hz / a core", 0.01);
 	ok &= ratio_print(&idle, "sample, a node with nothing on it at 1 Hz / a core", 0.0005);
-	(void)printf("# a second of 100 processes at 10 Hz: %zu bytes\n", hundred.packed.len);
-	if (hundred.missed + node.missed + alone.missed > ROUNDS)
+	(void)printf("# a second of 100 awake at 10 Hz: %zu bytes\n", awake.packed.len);
+	if (asleep.missed + awake.missed + node.missed + alone.missed > ROUNDS)
 		die("too many passes fell into one instant");
-	subject_done(&hundred);
+	subject_done(&asleep);
+	subject_done(&awake);
 	subject_done(&node);
 	subject_done(&alone);
 	end_children();

@@ -254,6 +254,17 @@ static void only_what_is_asked_for(void **state)
 	free(t.frames);
 	samples_free(s);
 
+	static const char *const groups[] = { "cgroups" };
+	s = begin(&(struct samples_options){
+		.root = NODE, .which = groups, .n_which = 1, .when_idle = true });
+	assert_int_equal(samples_next(s, T0), SAMPLE_NEVER); /* nothing to read */
+	(void)add(s, "a", 4711, NULL, NULL);
+	t = taken_at(s, T0, 5, 8);
+	assert_int_equal(t.n, 2);
+	EXPECT(t, { TASK, "cpu_s", 5.000001 }, { "job:slurm:77", "cpu_s", 9 });
+	free(t.frames);
+	samples_free(s);
+
 	static const char *const wrong[] = { "stat", "gpu" };
 	struct err err = { .text = "" };
 	assert_int_equal(

@@ -491,6 +491,78 @@ static void a_process_that_ended_is_told_no_more(void **state)
 	samples_free(s);
 }
 
+/* Reads a known number of bytes each time it is asked to. */
+static pid_t reader(int ask[2], int answer[2])
+{
+	assert_int_equal(pipe(ask), 0);
+	assert_int_equal(pipe(answer), 0);
+	pid_t pid = fork();
+	if (!pid) {
+		char text[1000];
+		(void)alarm(60);
+		(void)close(ask[1]);
+		int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+		while (read(ask[0], text, 1) == 1)
+			if (read(fd, text, sizeof text) != sizeof text ||
+			    write(answer[1], text, 1) != 1)
+				break;
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+/* Ten times a second: one that sleeps is not read, and is told as it is all the same. */
+static void one_that_has_not_run_is_as_it_was(void **state)
+{
+	(void)state;
+	struct samples *s = NULL;
+	struct sampled *p;
+	static const char *const which[] = { "processes" };
+	struct samples_options o = { .root = "", .which = which, .n_which = 1 };
+	int ask[2], answer[2];
+	char c = 0;
+	pid_t pid = reader(ask, answer);
+	o.node_period_ns = (uint64_t)S / 10;
+	assert_int_equal(samples_new(&s, &o, NULL), 0);
+	struct sample_who who = { .stream = "x", .pid = pid };
+	assert_int_equal(samples_add_process(s, &who, &p, NULL), 0);
+	assert_int_equal(write(ask[1], &c, 1), 1);
+	assert_int_equal(read(answer[0], &c, 1), 1);
+	unsigned unread = 0;
+	double read_bytes = 0;
+	for (int i = 0; i < 200; i++) {
+		double before = samples_cost_all(s).bytes;
+		struct taken t = taken_at(s, T0 + i * S / 10, (uint64_t)(i * S / 10), 2);
+		double now = taken_value(&t, "process:x", "read_call_bytes");
+		assert_true(taken_value(&t, "process:x", "cpu_s") > 0);
+		assert_int_equal(t.frames[0].n, i % 10 ? 8 : 14);
+		free(t.frames);
+		unread += samples_cost_all(s).bytes == before;
+		if (i % 4 == 3) { /* it has been asked since: 1 byte of the pipe, 1000 of zeros */
+			if (now != read_bytes + 1001)
+				fail_msg("%d: %.15g after %.15g", i, now, read_bytes);
+		} else if (i) {
+			assert_true(now == read_bytes);
+		}
+		read_bytes = now;
+		if (i % 4 == 2) {
+			assert_int_equal(write(ask[1], &c, 1), 1);
+			assert_int_equal(read(answer[0], &c, 1), 1);
+		}
+	}
+	assert_true(unread >= 60); /* of 200: more than half were awake or full */
+	(void)close(ask[1]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	struct taken t = taken_at(s, T0 + 21 * S + S / 10, (uint64_t)(22 * S), 2);
+	assert_int_equal(t.n, 0);
+	free(t.frames);
+	(void)close(ask[0]);
+	(void)close(answer[0]);
+	(void)close(answer[1]);
+	samples_free(s);
+}
+
 static void another_process_with_its_number_is_not_it(void **state)
 {
 	(void)state;
@@ -653,6 +725,7 @@ int main(void)
 		IN_A_FOLDER(a_passing_failure_is_not_worth_a_line),
 		IN_A_FOLDER(io_of_others_is_one_line_however_many_there_are),
 		cmocka_unit_test(a_process_that_ended_is_told_no_more),
+		cmocka_unit_test(one_that_has_not_run_is_as_it_was),
 		cmocka_unit_test(another_process_with_its_number_is_not_it),
 		cmocka_unit_test(this_process_is_as_getrusage_says),
 		cmocka_unit_test(this_node_is_plausible),
