@@ -112,7 +112,9 @@ static int named(struct gather *g, const struct frame *f, struct str run, int64_
 	if (rc)
 		return rc;
 	int64_t owner = (*ret)->run.uid;
-	if (owner != INBOX_UNKNOWN_UID && uid != ROI_UNKNOWN && uid != 0 && uid != owner)
+	/* Root's runner may start programs of other users. */
+	bool roots = owner == 0 && f->type == FRAME_PROCESS;
+	if (owner != INBOX_UNKNOWN_UID && uid != ROI_UNKNOWN && uid != 0 && uid != owner && !roots)
 		return refuse(g, f, run, "other_user", err);
 	return 1;
 }
@@ -345,7 +347,8 @@ static int take_context(struct gather *g, const struct frame_context *c, struct 
 		return rc;
 	t->news = t->news || g->age_ns - t->run.news_age_ns >= CONTEXT_NEWS_NS;
 	double steps = steps_of(c);
-	if (!known(steps) || c->scope.n <= n || memcmp(c->scope.p, process, n) != 0)
+	if (!known(steps) || c->scope.n <= n || c->scope.n > GATHER_MAX_NAME ||
+	    (c->exec.p && !is_exec(c->exec)) || memcmp(c->scope.p, process, n) != 0)
 		return 0;
 	gather_note_change(g, t->name);
 	const struct str stream = { .p = c->scope.p + n, .n = c->scope.n - n };

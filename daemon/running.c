@@ -96,6 +96,17 @@ static int tell_run(struct parts *p, bool ambient, struct gather_running *r)
 	return 0;
 }
 
+/* While a clean region is open no logs come, only how far it is. */
+static int tell_progress(struct store *s, int64_t run, struct gather_running *r, struct err *err)
+{
+	double n = 0, steps = NAN;
+	int rc = inbox_get_progress(s, run, r->exec, &n, &steps, err);
+	if (known(steps) && !(r->steps >= steps))
+		r->steps = steps;
+	r->processes = fmax(r->processes, n);
+	return rc;
+}
+
 static int one(void *arg, const struct inbox_run *run)
 {
 	const struct asking *a = arg;
@@ -106,6 +117,8 @@ static int one(void *arg, const struct inbox_run *run)
 	int rc = parts_load(&p, a->s, run, a->err);
 	if (!rc && tell_run(&p, run->ambient, &r))
 		rc = err_set(a->err, -ENOMEM, "out of memory");
+	if (!rc && r.exec)
+		rc = tell_progress(a->s, run->id, &r, a->err);
 	if (!rc)
 		rc = a->each(a->arg, &r);
 	parts_done(&p);

@@ -197,7 +197,7 @@ int inbox_each_frame(struct store *s, int64_t run,
 		     struct err *err);
 
 /* Remove what others than this user (and root, and those that nobody knows) said of a run: so many.
- */
+ * Root's runs may have processes of other users. */
 int inbox_refuse_others(struct store *s, int64_t run, int64_t uid, uint64_t *ret_n,
 			struct err *err);
 
@@ -221,9 +221,12 @@ struct inbox_log {
 };
 int inbox_set_progress(struct store *s, int64_t log, double steps, double processes,
 		       struct err *err);
-/* By name of the process: it was seen to have made so many steps. Not known here: nothing. */
+/* A process was seen to have made so many steps, whether or not its log came. */
 int inbox_note_progress(struct store *s, int64_t run, struct str exec, struct str stream,
 			double steps, struct err *err);
+/* Of one execution. ret_n: processes that were seen; ret_steps: of the one that did most. */
+int inbox_get_progress(struct store *s, int64_t run, const char *exec, double *ret_n,
+		       double *ret_steps, struct err *err);
 
 /* In the order of execution, user and stream. */
 int inbox_each_log(struct store *s, int64_t run, int (*each)(void *arg, const struct inbox_log *l),

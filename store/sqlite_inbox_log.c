@@ -317,14 +317,35 @@ int inbox_note_progress(struct store *s, int64_t run, struct str exec, struct st
 		return rc;
 	sqlite3_stmt *stmt = in_statement(
 		s, IN_NOTE_PROGRESS,
-		"UPDATE inbox_log SET " STEPS " WHERE run = ?2 AND exec = ?3 AND stream = ?4", err);
+		"INSERT INTO inbox_progress (run, exec, stream, steps) VALUES (?, ?, ?, ?) ON "
+		"CONFLICT DO UPDATE SET steps = max(steps, excluded.steps)",
+		err);
 	if (!stmt)
 		return sql_end(s, s->failed, err);
-	sql_bind_num(stmt, 1, steps);
-	(void)sqlite3_bind_int64(stmt, 2, run);
-	in_bind_str(stmt, 3, exec.p ? exec : str_of(""));
-	in_bind_str(stmt, 4, stream);
+	(void)sqlite3_bind_int64(stmt, 1, run);
+	in_bind_str(stmt, 2, exec.p ? exec : str_of(""));
+	in_bind_str(stmt, 3, stream);
+	sql_bind_num(stmt, 4, steps);
 	return sql_end(s, in_run(s, IN_NOTE_PROGRESS, stmt, err, "note progress"), err);
+}
+
+int inbox_get_progress(struct store *s, int64_t run, const char *exec, double *ret_n,
+		       double *ret_steps, struct err *err)
+{
+	sqlite3_stmt *stmt = in_statement(
+		s, IN_GET_PROGRESS,
+		"SELECT count(*), max(steps) FROM inbox_progress WHERE run = ? AND exec = ?", err);
+	if (!stmt)
+		return s->failed;
+	(void)sqlite3_bind_int64(stmt, 1, run);
+	sql_bind_text(stmt, 2, exec);
+	int rc = in_step(s, stmt, err, "read progress");
+	if (rc > 0) {
+		*ret_n = sql_num(stmt, 0);
+		*ret_steps = sql_num(stmt, 1);
+	}
+	in_release(s, IN_GET_PROGRESS, stmt);
+	return rc < 0 ? rc : 0;
 }
 
 /* ---- out ------------------------------------------------------------------------------------- */

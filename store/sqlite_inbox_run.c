@@ -281,7 +281,8 @@ int inbox_refuse_others(struct store *s, int64_t run, int64_t uid, uint64_t *ret
 			   uid, ret_n, err);
 	if (!rc)
 		rc = remove_others(s, IN_OTHER_LOGS,
-				   "DELETE FROM inbox_log WHERE run = ? AND uid NOT IN (?, 0, -1)",
+				   "DELETE FROM inbox_log WHERE run = ?1 AND uid NOT IN (?2, 0, "
+				   "-1) AND ?2 <> 0",
 				   run, uid, ret_n, err);
 	return sql_end(s, rc, err);
 }

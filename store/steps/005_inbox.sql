@@ -151,6 +151,15 @@ CREATE TABLE inbox_log (
 	UNIQUE (run, exec, uid, stream)
 ) STRICT;
 
+-- How far processes are, as looks tell that bring no log.
+CREATE TABLE inbox_progress (
+	run INTEGER NOT NULL REFERENCES inbox_run (id) ON DELETE CASCADE,
+	exec TEXT NOT NULL,
+	stream TEXT NOT NULL,
+	steps REAL NOT NULL,
+	PRIMARY KEY (run, exec, stream)
+) STRICT, WITHOUT ROWID;
+
 -- What frames say about a process, the newest of those that leave the same fields unknown.
 CREATE TABLE inbox_meta (
 	log INTEGER NOT NULL REFERENCES inbox_log (id) ON DELETE CASCADE,

@@ -422,6 +422,39 @@ static void what_another_user_says_of_a_run_is_not_taken_in(void **state)
 	buf_done(&should);
 }
 
+static void a_run_of_root_may_have_processes_of_others(void **state)
+{
+	struct buf should = directly();
+	static struct frames f;
+	for (int late = 0; late < 2; late++) {
+		make_quick_folder(state);
+		struct world w = start();
+		f = (struct frames){ .n = 0 };
+		put_run(&f);
+		f.items[0].as.run_announce.uid = 0;
+		for (size_t i = 0; i < f.n; i++) /* the runner's own frames are not from 1000 */
+			if (f.items[i].type == FRAME_EXECUTION_START)
+				f.items[i].as.execution_start.uid = 0;
+			else if (f.items[i].type == FRAME_EXECUTION_END)
+				f.items[i].as.execution_end.uid = 0;
+			else if (f.items[i].type == FRAME_RUN_END)
+				f.items[i].as.run_end.uid = 0;
+		for (size_t i = (size_t)late; i < f.n; i++)
+			(void)say(&w, f.agent[i], &f.items[i], 1);
+		if (late)
+			(void)say(&w, 0, &f.items[0], 1);
+		tick(&w);
+		struct buf is = stored(w.s, RUN);
+		assert_same(&is, &should);
+		assert_int_equal(ask("SELECT count(*) FROM inbox_loss"), 0);
+		buf_done(&is);
+		arena_free(&f.a);
+		stop(&w);
+		remove_folder(state);
+	}
+	buf_done(&should);
+}
+
 static void nonsense_in_frames_is_counted_and_stops_nothing(void **state)
 {
 	(void)state;
@@ -511,13 +544,12 @@ static void runs_in_progress_tell_how_far_they_are(void **state)
 	put_start(&f, 0);
 	put_end(&f, 0);
 	put_start(&f, 1);
-	put_look(&f, 0, 1, 0, 1, 1000, false, false);
 	assert_running(&w, "");
 	(void)say(&w, 0, &f.items[0], 1);
 	assert_running(&w, WHO "0 of 3, -\n");
 	(void)say(&w, 0, &f.items[1], 1);
 	assert_running(&w, WHO "0 of 3, warmup.0, ends at 21\n");
-	(void)say(&w, 0, &f.items[2], 3);
+	(void)say(&w, 0, &f.items[2], 2);
 	assert_running(&w, WHO "1 of 3, clean.0, ends at 24\n");
 	struct frame c;
 	struct buf values = { 0 };
@@ -557,6 +589,7 @@ int main(void)
 		TEST(what_agents_spent_is_in_the_record_once),
 		TEST(losses_of_a_run_are_caveats_of_its_record),
 		cmocka_unit_test(what_another_user_says_of_a_run_is_not_taken_in),
+		cmocka_unit_test(a_run_of_root_may_have_processes_of_others),
 		TEST(nonsense_in_frames_is_counted_and_stops_nothing),
 		TEST(a_run_that_nobody_announced_is_told_as_failed),
 		TEST(runs_in_progress_tell_how_far_they_are),
