@@ -460,7 +460,8 @@ static int measure(struct session *s, struct err *err)
 	}
 	if (s->records)
 		print_json(s);
-	run_server_tell(&s->server, s->records ? stderr : stdout);
+	if (rc != -EHOSTUNREACH) /* else what was kept is not all */
+		run_server_tell(&s->server, s->records ? stderr : stdout);
 	if (started)
 		stop_runner(s);
 	run_server_close(&s->server);

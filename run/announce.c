@@ -203,7 +203,7 @@ static int tell(struct announce *a, struct case_run *c, const struct fill *f,
 {
 	int rc = 0;
 	if (a->fd < 0)
-		rc = meet_again(a, news->end, err);
+		rc = meet_again(a, news->last, err);
 	while (!rc && a->owed)
 		rc = await_kept(a);
 	if (rc)
@@ -240,7 +240,7 @@ static int tell_on(struct announce *a, struct case_run *c, const struct fill *f,
 		a->out.frames = a->out.body.len = 0;
 		if (rc == -EPIPE || rc == -EPROTO)
 			let_go(a);
-		if (rc != -EPIPE || (fresh && !news->end) || link_now_ns() >= a->wait.until_ns)
+		if (rc != -EPIPE || (fresh && !news->last) || link_now_ns() >= a->wait.until_ns)
 			return rc;
 		/* One that dies at each word is not asked in a circle. */
 		struct link_wait pause = { fresh ? link_now_ns() + TRY_NS : began, a->wait.cancel };
@@ -255,10 +255,10 @@ int announce_case(struct announce *a, struct case_run *c, const struct fill *f,
 	int64_t now = link_now_ns();
 	if (c->announced.closed)
 		return 0;
-	if (!news->end && now < a->next_ns)
+	if (!news->last && now < a->next_ns)
 		return -EAGAIN;
 	struct err why = { .text = "" };
-	a->wait = wait_from_now(a, news->end ? a->o.at_the_end_s : a->o.patience_s);
+	a->wait = wait_from_now(a, news->last ? a->o.at_the_end_s : a->o.patience_s);
 	a->err = &why;
 	int rc = tell_on(a, c, f, news, &why);
 	a->err = NULL;

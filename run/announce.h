@@ -22,7 +22,7 @@ struct announce_options {
 	const char *socket;  /* of the agent */
 	const char *server;  /* the daemon that it has to send to */
 	double patience_s;   /* the longest wait between two executions */
-	double at_the_end_s; /* ... and at the end of a case, where nothing is disturbed by it */
+	double at_the_end_s; /* ... and when nothing is left to be measured */
 };
 
 /* What the agent has of a case. All-zero: nothing. */
@@ -44,6 +44,7 @@ struct announce_news {
 	const char *running; /* an execution begins; NULL: none does */
 	double order;        /* of that */
 	bool end;            /* the case is done */
+	bool last;           /* so is everything: there is time to wait for an agent */
 };
 
 /* Brings the agent up to date about a case. 0: it keeps all there is. A failure is said once when

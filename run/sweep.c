@@ -250,7 +250,7 @@ static int finish_case(struct sweep *s, struct case_run *c, struct err *err)
 /* What the agent did not take before: the last try. */
 static int hand_over(struct sweep *s, struct err *err)
 {
-	static const struct announce_news end = { .end = true };
+	static const struct announce_news end = { .end = true, .last = true };
 	struct err why = { .text = "" };
 	size_t lacking = 0;
 	int rc = 0;

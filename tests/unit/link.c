@@ -276,7 +276,7 @@ static int ended(struct runner_side *r, const char *name, struct err *err)
 
 static int over(struct runner_side *r, struct err *err)
 {
-	const struct announce_news news = { .end = true };
+	const struct announce_news news = { .end = true, .last = true };
 	return announce_case(r->announce, &r->c, &r->fill, &news, err);
 }
 
@@ -330,7 +330,7 @@ static void an_agent_must_be_there_and_send_to_the_daemon_that_is_meant(void **s
 	struct announce *announce = NULL;
 	struct err err = { .text = "" };
 	struct announce_options o = { .socket = a->path, .server = SERVER, .patience_s = 2 };
-	static const char *const same[] = { SERVER, "HTTP://Collector:7450//" };
+	static const char *const same[] = { SERVER, "HTTP://Collector:8640//" };
 	for (size_t i = 0; i < 2; i++) {
 		sends_to(a, same[i]);
 		assert_int_equal(announce_open(&announce, &o, &err), 0);
