@@ -1,248 +1,222 @@
-/* What a small answer of roimeterd costs beside a bare epoll loop: one read and one write a
- * request, a constant of the same size. CPU time of the server alone, for each request, by turns;
- * the client is on another CPU where there is one. /health is made anew each time, runs comes from
- * the cache and asks the store whether it has changed. */
+/* What an answer of roimeterd costs beside a bare epoll loop (one read and one write a request, a
+ * constant of the same size) and beside nginx, where it is installed: a constant, and the page's
+ * script from a descriptor against a file of the same bytes by sendfile. CPU time of the server
+ * alone, for each request, by turns. /health is made anew each time, runs comes from the cache and
+ * asks the store whether it has changed. */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <dirent.h>
-#include <netinet/tcp.h>
-#include <sched.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-
-#include <unistd.h>
-
 #include "bench/ratio.h"
-#include "lib/buf.h"
-#include "lib/file.h"
+#include "bench/server.h"
 
 #define CONNECTIONS 32
 #define REQUESTS 8000
 #define ROUNDS 9
 #define GOAL 1.25
+#define NGINX_GOAL 1.1
 
-static void die(const char *what)
+struct target {
+	pid_t pid;
+	int port;
+	const char *path, *headers;
+};
+
+/* ---- nginx ----------------------------------------------------------------------------------- */
+
+static const char *nginx_program(void)
 {
-	perror(what);
-	exit(1);
+	static const char *const places[] = { "/usr/sbin/nginx", "/usr/bin/nginx",
+					      "/usr/local/sbin/nginx" };
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+		if (access(places[i], X_OK) == 0)
+			return places[i];
+	return NULL;
 }
 
-static void pin(int cpu)
-{
-	cpu_set_t set;
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
-	(void)sched_setaffinity(0, sizeof set, &set); /* one CPU only: they share it */
-}
-
-/* ---- the floor ----------------------------------------------------------------------------- */
-
-static int listen_any(int *ret_port)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	socklen_t n = sizeof a;
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&a, n) || listen(fd, 128) ||
-	    getsockname(fd, (struct sockaddr *)&a, &n))
-		die("listen");
-	*ret_port = ntohs(a.sin_port);
-	return fd;
-}
-
-static void floor_loop(int listener, const char *answer, size_t n)
-{
-	int ep = epoll_create1(0);
-	struct epoll_event e = { .events = EPOLLIN, .data.fd = listener }, got[64];
-	(void)epoll_ctl(ep, EPOLL_CTL_ADD, listener, &e);
-	for (;;) {
-		int ready = epoll_wait(ep, got, 64, -1);
-		for (int i = 0; i < ready; i++) {
-			char buf[4096];
-			int fd = got[i].data.fd;
-			if (fd == listener) {
-				e.data.fd = accept(listener, NULL, NULL);
-				(void)epoll_ctl(ep, EPOLL_CTL_ADD, e.data.fd, &e);
-			} else if (read(fd, buf, sizeof buf) <= 0 || write(fd, answer, n) < 0) {
-				(void)close(fd);
-			}
-		}
-	}
-}
-
-static pid_t start_floor(int *ret_port, const struct buf *answer)
-{
-	int listener = listen_any(ret_port);
-	pid_t pid = fork();
-	if (pid == 0) {
-		pin(0);
-		floor_loop(listener, answer->data, answer->len);
-	}
-	(void)close(listener);
-	return pid;
-}
-
-/* ---- roimeterd ----------------------------------------------------------------------------- */
-
-static pid_t start_daemon(const char *program, const char *config, int *ret_port)
-{
-	int out[2];
-	char line[128] = { 0 };
-	if (pipe(out))
-		die("pipe");
-	pid_t pid = fork();
-	if (pid == 0) {
-		pin(0);
-		(void)dup2(out[1], STDOUT_FILENO);
-		(void)execl(program, program, "--config", config, (char *)NULL);
-		_exit(127);
-	}
-	(void)close(out[1]);
-	if (read(out[0], line, sizeof line - 1) <= 0 ||
-	    sscanf(line, "http://127.0.0.1:%d", ret_port) != 1)
-		die(program);
-	(void)close(out[0]);
-	return pid;
-}
-
-/* CPU time of all threads. */
-static double used_s(pid_t pid)
-{
-	char path[300];
-	double sum = 0;
-	(void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-	DIR *d = opendir(path);
-	for (struct dirent *e; d && (e = readdir(d));) {
-		unsigned long long ns = 0;
-		(void)snprintf(path, sizeof path, "/proc/%d/task/%.16s/schedstat", (int)pid,
-			       e->d_name);
-		FILE *f = fopen(path, "r");
-		if (f && fscanf(f, "%llu", &ns) == 1)
-			sum += (double)ns / 1e9;
-		if (f)
-			(void)fclose(f);
-	}
-	if (d)
-		(void)closedir(d);
-	return sum;
-}
-
-/* ---- the client ---------------------------------------------------------------------------- */
-
-static int dial(int port)
+static bool answers(int port)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET,
 				 .sin_port = htons((uint16_t)port),
 				 .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
-	if (fd < 0 || connect(fd, (struct sockaddr *)&a, sizeof a))
-		die("connect");
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-	return fd;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool good = connect(fd, (struct sockaddr *)&a, sizeof a) == 0;
+	(void)close(fd);
+	return good;
 }
 
-/* One answer, whole: it is small, so that its head says all in the first read. */
-static size_t take(int fd, struct buf *into)
+/* One process without a master, all it writes in our folder. */
+static pid_t start_nginx(const char *program, const char *folder, const char *constant,
+			 int *ret_port)
 {
-	char buf[8192];
-	size_t n = 0, need = 1;
-	while (n < need) {
-		ssize_t got = read(fd, buf + n, sizeof buf - 1 - n);
-		if (got <= 0)
-			die("read");
-		n += (size_t)got;
-		buf[n] = 0;
-		char *body = strstr(buf, "\r\n\r\n"), *length = strstr(buf, "Content-Length: ");
-		if (body && length)
-			need = (size_t)(body + 4 - buf) + strtoul(length + 16, NULL, 10);
-		else
-			need = n + 1;
+	char path[128];
+	struct buf b = { 0 };
+	int fd = listen_any(ret_port); /* a port that was free just now */
+	(void)close(fd);
+	buf_printf(
+		&b,
+		"daemon off; master_process off; worker_processes 1; pid %s/nginx.pid;\n"
+		"error_log /dev/null;\nevents { worker_connections 512; }\nhttp {\n"
+		"access_log off; sendfile on; tcp_nopush on; keepalive_requests 100000000;\n"
+		"client_body_temp_path %s/body; proxy_temp_path %s/proxy; fastcgi_temp_path "
+		"%s/fcgi; uwsgi_temp_path %s/uwsgi; scgi_temp_path %s/scgi;\n"
+		"open_file_cache max=10; open_file_cache_valid 1h;\n"
+		"server { listen 127.0.0.1:%d; root %s;\n"
+		"location = /constant { default_type application/json; return 200 '%s'; } }\n}\n",
+		folder, folder, folder, folder, folder, folder, *ret_port, folder, constant);
+	(void)snprintf(path, sizeof path, "%s/nginx.conf", folder);
+	if (b.failed || file_write(path, b.data, b.len, NULL))
+		die(path);
+	buf_done(&b);
+	pid_t pid = fork();
+	if (pid == 0) {
+		pin(0);
+		(void)execl(program, program, "-p", folder, "-c", path, "-e", "/dev/null",
+			    (char *)NULL);
+		_exit(127);
 	}
-	if (into)
-		buf_put(into, buf, n);
-	return n;
+	for (int i = 0; i < 200 && !answers(*ret_port); i++)
+		(void)usleep(20000);
+	return pid;
 }
 
-static void ask(int fd, const char *path)
-{
-	char text[256];
-	int n = snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
-	if (write(fd, text, (size_t)n) != n)
-		die("write");
-}
+/* ---- load ------------------------------------------------------------------------------------ */
 
 /* Microseconds of the server's CPU for each request. */
-static double load_us(pid_t pid, int port, const char *path)
+static double load_us(const struct target *t, int requests)
 {
 	int fds[CONNECTIONS];
 	for (int i = 0; i < CONNECTIONS; i++) {
-		fds[i] = dial(port);
-		ask(fds[i], path);
+		fds[i] = dial(t->port);
+		ask(fds[i], t->path, t->headers);
 		(void)take(fds[i], NULL);
 	}
-	double before = used_s(pid);
-	for (int k = 0; k < REQUESTS / CONNECTIONS; k++) {
+	double before = used_s(t->pid);
+	for (int k = 0; k < requests / CONNECTIONS; k++) {
 		for (int i = 0; i < CONNECTIONS; i++)
-			ask(fds[i], path);
+			ask(fds[i], t->path, t->headers);
 		for (int i = 0; i < CONNECTIONS; i++)
 			(void)take(fds[i], NULL);
 	}
-	double after = used_s(pid);
+	double after = used_s(t->pid);
 	for (int i = 0; i < CONNECTIONS; i++)
 		(void)close(fds[i]);
-	return (after - before) / (REQUESTS / CONNECTIONS * CONNECTIONS) * 1e6;
+	return (after - before) / (requests / CONNECTIONS * CONNECTIONS) * 1e6;
 }
 
-static int compare(const char *name, pid_t daemon, int port, const char *path)
+static void get(const struct target *t, struct buf *answer)
+{
+	int fd = dial(t->port);
+	ask(fd, t->path, t->headers);
+	(void)take(fd, answer);
+	(void)close(fd);
+	if (answer->failed || strncmp(answer->data, "HTTP/1.1 200", 12) != 0)
+		die(t->path);
+}
+
+static int compare(const char *name, const struct target *ours, const struct target *theirs,
+		   int requests, double goal)
 {
 	struct ratio r = { .n = 0 };
-	struct buf answer = { 0 };
 	double best = 1e9;
-	int fd = dial(port), floor_port;
-	ask(fd, path);
-	(void)take(fd, &answer);
-	(void)close(fd);
-	pid_t floor = start_floor(&floor_port, &answer);
 	for (int i = -1; i < ROUNDS; i++) {
-		double theirs = load_us(floor, floor_port, path),
-		       ours = load_us(daemon, port, path);
+		double floor = load_us(theirs, requests), us = load_us(ours, requests);
 		if (i < 0)
 			continue;
-		ratio_add(&r, ours, theirs);
-		best = theirs < best ? theirs : best;
+		ratio_add(&r, us, floor);
+		best = floor < best ? floor : best;
 	}
-	(void)kill(floor, SIGKILL);
-	(void)waitpid(floor, NULL, 0);
-	(void)printf("# %s: %zu bytes, floor %.1f us a request\n", name, answer.len, best);
+	(void)printf("# %s: the other one %.1f us a request\n", name, best);
+	return ratio_print(&r, name, goal);
+}
+
+static int compare_floor(const char *name, const struct target *ours)
+{
+	struct buf answer = { 0 };
+	struct target floor = { .path = ours->path };
+	get(ours, &answer);
+	floor.pid = start_floor(&floor.port, &answer);
+	int good = compare(name, ours, &floor, REQUESTS, GOAL);
+	end_child(floor.pid, SIGKILL);
 	buf_done(&answer);
-	return ratio_print(&r, name, GOAL);
+	return good;
+}
+
+/* The address of the page's script, as the page names it. */
+static bool find_script(const struct target *daemon, char path[128])
+{
+	struct buf page = { 0 };
+	struct target root = *daemon;
+	root.path = "/";
+	get(&root, &page);
+	char *at = strstr(page.data, "src=\"assets/"), *end = at ? strchr(at + 5, '"') : NULL;
+	bool found = end && end - at < 128;
+	if (found)
+		(void)snprintf(path, 128, "/%.*s", (int)(end - at - 5), at + 5);
+	buf_done(&page);
+	return found;
+}
+
+static int compare_nginx(const struct target *daemon, const char *folder)
+{
+	const char *program = nginx_program();
+	char script[128], file[200];
+	struct buf constant = { 0 }, page = { 0 };
+	struct target health = *daemon, asset = *daemon, nginx = { .path = "/constant" };
+	if (!program) {
+		(void)printf("# nginx is not installed: its ratios are left out\n");
+		return 1;
+	}
+	health.path = "/health";
+	get(&health, &constant);
+	char *body = strstr(constant.data, "\r\n\r\n") + 4;
+	body[strcspn(body, "\n")] = 0;
+	nginx.pid = start_nginx(program, folder, body, &nginx.port);
+	int good = compare("http_constant_vs_nginx_cpu", &health, &nginx, REQUESTS, NGINX_GOAL);
+	asset.path = script;
+	asset.headers = "Accept-Encoding: br\r\n";
+	if (find_script(daemon, script)) {
+		for (int k = 0; k < 2; k++) {
+			page.len = 0;
+			get(&asset, &page);
+			body = strstr(page.data, "\r\n\r\n") + 4;
+			(void)snprintf(file, sizeof file, "%s/page%d", folder, k);
+			size_t n = page.len - (size_t)(body - page.data);
+			if (file_write(file, body, n, NULL))
+				die(file);
+			nginx.path = k ? "/page1" : "/page0";
+			(void)printf("# the page's script, %zu bytes\n", n);
+			good &= compare(k ? "http_page_plain_vs_nginx_sendfile_cpu"
+					  : "http_page_br_vs_nginx_sendfile_cpu",
+					&asset, &nginx, REQUESTS / 4, NGINX_GOAL);
+			asset.headers = "";
+		}
+	} else {
+		(void)printf("# no page was built: its ratios are left out\n");
+	}
+	end_child(nginx.pid, SIGKILL);
+	buf_done(&page);
+	buf_done(&constant);
+	return good;
 }
 
 int main(int argc, char **argv)
 {
-	char folder[] = "/tmp/roimeter-bench.XXXXXX", config[64], program[4096];
+	char folder[] = "/tmp/roimeter-bench.XXXXXX";
 	struct buf b = { 0 };
-	int port = 0, good = 1;
-	const char *slash = argc ? strrchr(argv[0], '/') : NULL;
-	if (!slash || !mkdtemp(folder))
+	int good = 1;
+	(void)argc;
+	if (!mkdtemp(folder))
 		die("folder");
-	(void)snprintf(program, sizeof program, "%.*s/../roimeterd", (int)(slash - argv[0]),
-		       argv[0]);
-	(void)snprintf(config, sizeof config, "%s/d.ini", folder);
 	buf_printf(&b, "[http]\nlisten = 127.0.0.1:0\n[store]\ndb = %s/d.db\n[log]\naccess = no\n",
 		   folder);
-	if (b.failed || file_write(config, b.data, b.len, NULL))
-		die(config);
-	buf_done(&b);
 	(void)signal(SIGPIPE, SIG_IGN);
-	pid_t daemon = start_daemon(program, config, &port);
+	struct target daemon = { .path = "/health" };
+	daemon.pid = start_daemon(argv[0], folder, b.data, true, &daemon.port);
 	pin(1);
-	good &= compare("http_constant_vs_epoll_cpu", daemon, port, "/health");
-	good &= compare("http_runs_cached_vs_epoll_cpu", daemon, port, "/api/v1/runs?limit=5");
-	(void)kill(daemon, SIGTERM);
-	(void)waitpid(daemon, NULL, 0);
+	good &= compare_floor("http_constant_vs_epoll_cpu", &daemon);
+	daemon.path = "/api/v1/runs?limit=5";
+	good &= compare_floor("http_runs_cached_vs_epoll_cpu", &daemon);
+	good &= compare_nginx(&daemon, folder);
+	end_child(daemon.pid, SIGTERM);
+	buf_done(&b);
 	(void)file_remove_tree(folder, NULL);
 	return good ? 0 : 1;
 }

@@ -15,7 +15,7 @@
 
 struct rules {
 	struct arena arena;
-	struct tokens write, read;
+	struct tokens write, read, ingest;
 	bool read_loopback, read_all, log;
 	struct conf_words hosts;
 };
@@ -74,6 +74,8 @@ int access_load(struct access *a, const struct daemon_config *c, struct err *err
 	int rc = tokens_read(&r->write, c->write_tokens, err);
 	if (!rc)
 		rc = tokens_read(&r->read, c->read_tokens, err);
+	if (!rc)
+		rc = tokens_read(&r->ingest, c->ingest_tokens, err);
 	if (!rc && copy_hosts(r, &c->hosts))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (rc) {
@@ -114,7 +116,8 @@ static int may_read(const struct rules *r, const struct access_request *q)
 		return tokens_match(&r->read, q->authorization) ||
 				       tokens_match(&r->write, q->authorization)
 			       ? 0
-			       : 401;
+		       : tokens_match(&r->ingest, q->authorization) ? 403
+								    : 401;
 	if (r->read_all)
 		return 0;
 	if (!r->read_loopback || q->is_forwarded || !listen_is_loopback(q->client))
@@ -133,9 +136,25 @@ int access_read(struct access *a, const struct access_request *q)
 int access_write(struct access *a, const struct access_request *q)
 {
 	(void)pthread_mutex_lock(&a->lock);
-	int status = tokens_match(&a->rules->write, q->authorization)  ? 0
-		     : tokens_match(&a->rules->read, q->authorization) ? 403
-								       : 401;
+	const struct rules *r = a->rules;
+	int status = tokens_match(&r->write, q->authorization) ? 0
+		     : tokens_match(&r->read, q->authorization) ||
+				     tokens_match(&r->ingest, q->authorization)
+			     ? 403
+			     : 401;
+	(void)pthread_mutex_unlock(&a->lock);
+	return status;
+}
+
+int access_post(struct access *a, const struct access_request *q)
+{
+	(void)pthread_mutex_lock(&a->lock);
+	const struct rules *r = a->rules;
+	int status = tokens_match(&r->ingest, q->authorization) ||
+				     tokens_match(&r->write, q->authorization)
+			     ? 0
+		     : tokens_match(&r->read, q->authorization) ? 403
+								: 401;
 	(void)pthread_mutex_unlock(&a->lock);
 	return status;
 }
@@ -150,7 +169,7 @@ bool access_logs(struct access *a)
 
 const char *access_detail(int status)
 {
-	return status == 403 ? "this token may read only"
+	return status == 403 ? "this is not what the token is for"
 	       : status == 421
 		       ? "this name is not one of the daemon's; see hosts in its configuration"
 		       : "this needs a token: Authorization: Bearer TOKEN";

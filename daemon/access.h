@@ -24,6 +24,7 @@ struct access_request {
 /* 0, or the status to answer with: 401, 403, 421. */
 int access_read(struct access *a, const struct access_request *r);
 int access_write(struct access *a, const struct access_request *r);
+int access_post(struct access *a, const struct access_request *r);
 
 bool access_logs(struct access *a);
 

@@ -21,8 +21,10 @@ static const struct {
 	{ 404, "Not Found" },
 	{ 405, "Method Not Allowed" },
 	{ 406, "Not Acceptable" },
+	{ 409, "Conflict" },
 	{ 413, "Content Too Large" },
 	{ 414, "URI Too Long" },
+	{ 415, "Unsupported Media Type" },
 	{ 421, "Misdirected Request" },
 	{ 500, "Internal Server Error" },
 	{ 503, "Service Unavailable" },
@@ -37,16 +39,31 @@ const char *status_title(int status)
 	return "Error";
 }
 
-static const struct {
+struct failure {
 	int rc, status, retry_s;
 	const char *detail; /* NULL: the sentence itself */
-} failures[] = {
+};
+
+static const struct failure failures[] = {
 	{ -ENOENT, 404, 0, NULL },
 	{ -EINVAL, 400, 0, NULL },
+	{ -E2BIG, 413, 0, NULL },
 	{ -ENAMETOOLONG, 414, 0, NULL },
 	{ -EBUSY, 503, 2, "the database is busy; try again" },
 	{ -ENOMEM, 503, 5, "out of memory; try again" },
 	{ -ENOSPC, 507, 0, "no space left for the database" },
+	{ 0, 500, 0, "the daemon's log says more" },
+};
+
+static const struct failure post_failures[] = {
+	{ -EBADMSG, 400, 0, NULL },
+	{ -EEXIST, 409, 0, NULL },
+	{ -E2BIG, 413, 0, NULL },
+	{ -EPROTONOSUPPORT, 415, 0, NULL },
+	{ -EBUSY, 503, 2, "the database is busy; try again" },
+	{ -ENOMEM, 503, 5, "out of memory; try again" },
+	{ -ENOSPC, 503, 10, "no space left for the database; try again" },
+	{ 0, 503, 10, "the database can't be written to; try again" },
 };
 
 void answer_done(struct answer *a)
@@ -75,15 +92,22 @@ void answer_problem(struct answer *a, int status, const char *detail, const char
 	json_decref(o);
 }
 
+/* The table ends with what stands for all others. */
+static void answer_of(struct answer *a, const struct failure *f, int rc, const struct err *err,
+		      const char *instance)
+{
+	while (f->rc && f->rc != rc)
+		f++;
+	a->retry_s = f->retry_s;
+	answer_problem(a, f->status, f->detail ? f->detail : err->text, instance);
+}
+
 void answer_failure(struct answer *a, int rc, const struct err *err, const char *instance)
 {
-	for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
-		if (failures[i].rc != rc)
-			continue;
-		a->retry_s = failures[i].retry_s;
-		answer_problem(a, failures[i].status,
-			       failures[i].detail ? failures[i].detail : err->text, instance);
-		return;
-	}
-	answer_problem(a, 500, "the daemon's log says more", instance);
+	answer_of(a, failures, rc, err, instance);
+}
+
+void answer_post_failure(struct answer *a, int rc, const struct err *err, const char *instance)
+{
+	answer_of(a, post_failures, rc, err, instance);
 }

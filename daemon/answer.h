@@ -30,6 +30,9 @@ void answer_problem(struct answer *a, int status, const char *detail, const char
  * detail: the sentence names files. */
 void answer_failure(struct answer *a, int rc, const struct err *err, const char *instance);
 
+/* The same for a post of batches. What the store could not take may always come again: 503. */
+void answer_post_failure(struct answer *a, int rc, const struct err *err, const char *instance);
+
 /* "Not Found" */
 const char *status_title(int status);
 

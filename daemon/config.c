@@ -1,4 +1,4 @@
-/* One table for [http], [store], [auth], [limits] and [log]. */
+/* One table for all sections. */
 #include "daemon/config.h"
 
 #include <errno.h>
@@ -20,14 +20,31 @@ static const struct conf_key keys[] = {
 	  "file of tokens that may write and read, one a line, mode 0600; empty: nobody writes" },
 	{ "auth", "read_tokens", CONF_TEXT, AT(read_tokens), NULL, 0, 0, NULL,
 	  "file of tokens that may read" },
-	{ "limits", "connections", CONF_COUNT, AT(connections), "1000", 8, 100000, NULL,
-	  "open connections; more wait to be accepted" },
+	{ "auth", "ingest_tokens", CONF_TEXT, AT(ingest_tokens), NULL, 0, 0, NULL,
+	  "file of tokens that may post batches and nothing else: those of agents" },
+	{ "limits", "connections", CONF_COUNT, AT(connections), "12000", 8, 100000, NULL,
+	  "open connections, one for each agent; more wait to be accepted" },
 	{ "limits", "per_ip", CONF_COUNT, AT(per_ip), "250", 1, 100000, NULL,
 	  "open connections of one address" },
 	{ "limits", "timeout", CONF_NUMBER, AT(timeout_s), "30", 0.5, 3600, NULL,
 	  "seconds in which a request must have come in, and after which an idle connection ends" },
+	{ "limits", "body", CONF_COUNT, AT(body_mib), "16", 1, 1024, NULL,
+	  "MiB of one post; the largest batch has 8" },
+	{ "limits", "bodies", CONF_COUNT, AT(bodies_mib), "128", 1, 65536, NULL,
+	  "MiB of all posts that come in or wait for the database; more are sent back for later" },
 	{ "limits", "streams", CONF_COUNT, AT(streams), "100", 0, 10000, NULL,
 	  "open event streams" },
+	{ "assembly", "wait", CONF_NUMBER, AT(wait_s), "60", 0, 86400, NULL,
+	  "seconds after the end of a run in which the marks of all its processes must be here" },
+	{ "assembly", "silence", CONF_NUMBER, AT(silence_s), "900", 1, 8640000, NULL,
+	  "seconds without news, past its own time limit, after which a run counts as "
+	  "interrupted" },
+	{ "assembly", "keep", CONF_NUMBER, AT(keep_days), "7", 0, 3650, NULL,
+	  "days in which what comes late still makes a stored run better" },
+	{ "context", "keep", CONF_NUMBER, AT(context_hours), "24", 0, 876000, NULL,
+	  "hours for which counters of nodes are kept" },
+	{ "context", "bytes", CONF_COUNT, AT(context_mib), "4096", 0, 1e9, NULL,
+	  "MiB of them at most" },
 	{ "log", "access", CONF_FLAG, AT(access_log), "yes", 0, 0, NULL,
 	  "a line for each request, without its query" },
 };

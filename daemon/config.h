@@ -11,10 +11,11 @@
 struct daemon_config {
 	struct arena arena;
 	const char *listen, *db;
-	const char *read;                       /* loopback, token or all */
-	const char *write_tokens, *read_tokens; /* files, or NULL */
+	const char *read;                                       /* loopback, token or all */
+	const char *write_tokens, *read_tokens, *ingest_tokens; /* files, or NULL */
 	struct conf_words hosts;
-	double connections, per_ip, timeout_s, streams, readers;
+	double connections, per_ip, timeout_s, streams, readers, body_mib, bodies_mib;
+	double wait_s, silence_s, keep_days, context_hours, context_mib;
 	bool access_log;
 };
 

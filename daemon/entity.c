@@ -171,25 +171,32 @@ struct entity *entity_ready(struct answer *a, int fd, size_t n, const char *codi
 	return &c->e;
 }
 
-struct entity *entity_not_modified(const struct entity *of)
+struct entity *entity_bare(int status)
 {
 	struct counted *c = calloc(1, sizeof *c);
 	if (!c)
 		return NULL;
 	c->holders = 1;
-	c->e = *of;
-	c->e.status = 304;
-	c->e.bytes = 0;
+	c->e.status = status;
 	c->e.response = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
-	if (!c->e.response) {
-		free(c);
+	if (c->e.response)
+		return &c->e;
+	free(c);
+	return NULL;
+}
+
+struct entity *entity_not_modified(const struct entity *of)
+{
+	struct entity *e = entity_bare(304);
+	if (!e)
 		return NULL;
-	}
+	(void)snprintf(e->etag, sizeof e->etag, "%s", of->etag);
+	(void)snprintf(e->coding, sizeof e->coding, "%s", of->coding);
 	const char *kept = MHD_get_response_header(of->response, "Cache-Control");
-	header(c->e.response, "Cache-Control", kept ? kept : "no-cache");
-	header(c->e.response, "Vary", "Accept, Accept-Encoding, Authorization");
-	put_etag(c->e.response, &c->e);
-	return &c->e;
+	header(e->response, "Cache-Control", kept ? kept : "no-cache");
+	header(e->response, "Vary", "Accept, Accept-Encoding, Authorization");
+	put_etag(e->response, e);
+	return e;
 }
 
 struct entity *entity_static(const void *bytes, size_t n, enum media media, const char *coding,

@@ -27,6 +27,9 @@ void entity_drop(struct entity *e); /* NULL is fine */
 /* "Not modified": no body, the same tag. */
 struct entity *entity_not_modified(const struct entity *of);
 
+/* A status and nothing else, for where there is no room for more. */
+struct entity *entity_bare(int status);
+
 /* A file of the page, in one coding. forever: its name changes with its bytes. */
 struct entity *entity_static(const void *bytes, size_t n, enum media media, const char *coding,
 			     const char *etag, bool forever);

@@ -1,6 +1,7 @@
 /* roimeterd: options, signals, and what systemd is told. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -149,6 +150,9 @@ int main(int argc, char **argv)
 	};
 	struct err err = { { 0 } };
 	struct daemon_config c = { .db = NULL };
+	/* Large bodies and answers go back to the system at once; by itself malloc would come to
+	 * keep tens of MB of them. */
+	(void)mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	int first = 0, rc = opt_parse(&table, argc, argv, &first, &err);
 	if (rc == 1)
 		return EXIT_GOOD;

@@ -7,13 +7,15 @@
 #include <sys/stat.h>
 
 #include "daemon/route.h"
+#include "daemon/writer.h"
+#include "store/inbox.h"
 
 #define ROUTES_MAX 32
-#define STATUSES 17
+#define STATUSES 18
 #define BUCKETS 10
 
 static const int statuses[STATUSES] = { 200, 204, 304, 400, 401, 403, 404, 405, 406,
-					413, 414, 421, 500, 503, 507, 0,   0 };
+					409, 413, 414, 415, 421, 500, 503, 507, 0 };
 static const double bounds_s[BUCKETS] = {
 	0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3
 };
@@ -100,6 +102,44 @@ static void put_latencies(struct buf *b, struct metrics *m)
 		   sum, (double)atomic_load(&m->time_ns) / 1e9, sum);
 }
 
+static double of(const atomic_ulong *n)
+{
+	return (double)atomic_load((atomic_ulong *)(uintptr_t)n);
+}
+
+static void put_commits(struct buf *b, const struct writer_numbers *w)
+{
+	double sum = 0;
+	buf_puts(b, "# HELP roimeterd_commit_seconds Making a group of posts durable.\n"
+		    "# TYPE roimeterd_commit_seconds histogram\n");
+	for (size_t i = 0; i <= WRITER_BUCKETS; i++) {
+		sum += of(&w->commit_buckets[i]);
+		if (i < WRITER_BUCKETS)
+			buf_printf(b, "roimeterd_commit_seconds_bucket{le=\"%g\"} %.0f\n",
+				   writer_bounds_s[i], sum);
+	}
+	buf_printf(b,
+		   "roimeterd_commit_seconds_bucket{le=\"+Inf\"} %.0f\n"
+		   "roimeterd_commit_seconds_sum %.9g\nroimeterd_commit_seconds_count %.0f\n",
+		   sum, of(&w->commit_ns) / 1e9, sum);
+}
+
+static void put_ingest(struct buf *b, const struct writer_numbers *w)
+{
+	put(b, "roimeterd_ingest_posts_total", "counter",
+	    "Posts of agents that the writer took up.", of(&w->posts));
+	put(b, "roimeterd_ingest_bytes_total", "counter", "Of posts that were stored.",
+	    of(&w->bytes));
+	put(b, "roimeterd_ingest_batches_total", "counter", "Batches stored.", of(&w->batches));
+	put(b, "roimeterd_ingest_duplicates_total", "counter", "Batches that had come before.",
+	    of(&w->duplicates));
+	put(b, "roimeterd_ingest_refused_total", "counter", "Posts that are at fault.",
+	    of(&w->refused));
+	put(b, "roimeterd_ingest_failed_total", "counter",
+	    "Posts sent back for later, as the database could not be written to.", of(&w->failed));
+	put_commits(b, w);
+}
+
 struct stored {
 	double runs, cells;
 };
@@ -126,9 +166,14 @@ int handle_metrics(const struct call *c, struct answer *a, struct err *err)
 {
 	struct stored stored = { 0 };
 	struct buf *b = &a->body;
+	uint64_t agents = 0, open = 0;
 	int rc = store_each_cell(c->store, NULL, NULL, count_cell, &stored, err);
+	if (!rc)
+		rc = inbox_count(c->store, &agents, &open, err);
 	if (rc)
 		return rc;
+	put(b, "roimeterd_agents", "gauge", "Agents that ever posted.", (double)agents);
+	put(b, "roimeterd_runs_open", "gauge", "Runs that are not complete yet.", (double)open);
 	put(b, "roimeterd_runs", "gauge", "Runs stored.", stored.runs);
 	put(b, "roimeterd_cells", "gauge", "Cells of the grid that have runs.", stored.cells);
 	put(b, "roimeterd_store_bytes", "gauge", "Size of the database with its log.",
@@ -139,6 +184,7 @@ int handle_metrics(const struct call *c, struct answer *a, struct err *err)
 	    (double)atomic_load(&c->metrics->hits));
 	put(b, "roimeterd_cache_misses_total", "counter", "Answers that the store was asked for.",
 	    (double)atomic_load(&c->metrics->misses));
+	put_ingest(b, c->writer);
 	put_requests(b, c->metrics);
 	put_latencies(b, c->metrics);
 	return 0;

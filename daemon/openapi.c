@@ -4,6 +4,7 @@
 
 #include "daemon/route.h"
 #include "lib/version.h"
+#include "schema/batch.h"
 #include "schema/codec.h"
 
 static const struct {
@@ -75,7 +76,11 @@ static json_t *operation(const struct route *r)
 {
 	json_t *o = json_pack("{s:s, s:o, s:o}", "summary", r->summary, "parameters", params_of(r),
 			      "responses", responses_of(r));
-	if (r->place == ON_WRITER)
+	if (r->place == AS_POST)
+		(void)json_object_set_new(
+			o, "requestBody",
+			json_pack("{s:b, s:{s:{}}}", "required", 1, "content", BATCH_TYPE));
+	if (r->place == ON_WRITER || r->place == AS_POST)
 		(void)json_object_set_new(o, "security", json_pack("[{s:[]}]", "token"));
 	else if (!r->open)
 		(void)json_object_set_new(o, "security", json_pack("[{}, {s:[]}]", "token"));

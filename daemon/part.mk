@@ -42,3 +42,8 @@ sed 's|/usr/local|$(PREFIX)|g' etc/roimeterd.service > $(DESTDIR)$(PREFIX)/lib/s
 chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/roimeterd.service
 install -m 644 etc/roimeterd.ini $(DESTDIR)$(PREFIX)/share/doc/roimeter/
 endef
+
+# Agents that post, for the system tests.
+$(B)/tests/agents/post: $(B)/tests/agents/post.o $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+CHECK_NEEDS += $(B)/tests/agents/post

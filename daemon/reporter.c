@@ -362,7 +362,7 @@ int reporter_start(struct reporter **ret, const char *db, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	(void)pthread_mutex_init(&r->lock, NULL);
 	r->ahead.run = run_ahead;
-	int rc = work_start(&r->pool, db, STORE_READ, 1, err);
+	int rc = work_start(&r->pool, db, 1, err);
 	struct view *all = rc ? NULL : new_view(r, "");
 	if (!rc && !all)
 		rc = err_set(err, -ENOMEM, "out of memory");

@@ -23,6 +23,16 @@ static const struct route_param runs_params[] = {
 	{ "cursor", PARAM_RUN, "go on behind this run, as the page before said in next" },
 };
 
+static const struct route_param context_params[] = {
+	{ "since", PARAM_UTC, "not before this time" },
+	{ "until", PARAM_UTC, "not after this time" },
+};
+static const struct route_param ledger_params[] = {
+	{ "agent", PARAM_NAME, "only this agent" },
+	{ "since", PARAM_UTC, "from this time on" },
+	{ "until", PARAM_UTC, "up to this time; else up to the newest that came" },
+};
+
 #define PARAMS(p) p, sizeof p / sizeof *p
 #define V1 "/api/v1/"
 
@@ -47,10 +57,18 @@ const struct route routes[] = {
 	  ON_READER, false, true, handle_run_ops, NULL, 0 },
 	{ "GET", V1 "runs/{id}/io", "what a run read and wrote inside its region", MEDIA_JSON,
 	  ON_READER, false, true, handle_run_io, NULL, 0 },
+	{ "GET", V1 "runs/{id}/context", "what was counted on the nodes of a run while it ran",
+	  MEDIA_JSON | MEDIA_CSV, ON_READER, false, false, handle_run_context,
+	  PARAMS(context_params) },
 	{ "GET", V1 "platforms", "platforms that have runs", MEDIA_JSON | MEDIA_CSV, ON_READER,
 	  false, true, handle_platforms, NULL, 0 },
 	{ "GET", V1 "platforms/{id}", "one platform, with the facts of its newest run", MEDIA_JSON,
 	  ON_READER, false, true, handle_platform, NULL, 0 },
+	{ "GET", V1 "ledger",
+	  "what came from each agent, and is anything missing between two times", MEDIA_JSON,
+	  ON_READER, false, false, handle_ledger, PARAMS(ledger_params) },
+	{ "POST", V1 "ingest", "batches of an agent; answered when they are durable", MEDIA_JSON,
+	  AS_POST, false, false, NULL, NULL, 0 },
 	{ "GET", V1 "events", "runs as they are stored, as server-sent events", MEDIA_EVENTS,
 	  AS_STREAM, false, false, NULL, NULL, 0 },
 	{ "GET", V1 "openapi.json", "this description", MEDIA_JSON, ON_LOOP, true, false,

@@ -27,6 +27,7 @@ struct route_param {
 };
 
 struct metrics;
+struct writer_numbers;
 
 /* One request on its way through a handler. */
 struct call {
@@ -36,6 +37,7 @@ struct call {
 	enum media media;
 	struct store *store; /* of this thread; NULL on the loop's */
 	struct metrics *metrics;
+	const struct writer_numbers *writer;
 	const char *db; /* path of the database */
 };
 
@@ -43,6 +45,7 @@ enum route_place {
 	ON_LOOP,   /* answers at once */
 	ON_READER, /* asks the store */
 	ON_WRITER, /* changes the store; needs a token that may write */
+	AS_POST,   /* a body of batches, for the writer; needs a token that may post */
 	AS_ASSET,  /* a file of the page */
 	AS_STREAM, /* server-sent events */
 };
@@ -82,6 +85,8 @@ int handle_runs(const struct call *c, struct answer *a, struct err *err);
 int handle_run(const struct call *c, struct answer *a, struct err *err);
 int handle_run_ops(const struct call *c, struct answer *a, struct err *err);
 int handle_run_io(const struct call *c, struct answer *a, struct err *err);
+int handle_run_context(const struct call *c, struct answer *a, struct err *err);
+int handle_ledger(const struct call *c, struct answer *a, struct err *err);
 int handle_delete_run(const struct call *c, struct answer *a, struct err *err);
 int handle_platforms(const struct call *c, struct answer *a, struct err *err);
 int handle_platform(const struct call *c, struct answer *a, struct err *err);

@@ -45,8 +45,7 @@ static void *work_loop(void *arg)
 	return NULL;
 }
 
-int work_start(struct work_pool **ret, const char *db, enum store_mode mode, int threads,
-	       struct err *err)
+int work_start(struct work_pool **ret, const char *db, int threads, struct err *err)
 {
 	struct work_pool *p = calloc(1, sizeof *p);
 	if (!p)
@@ -59,7 +58,7 @@ int work_start(struct work_pool **ret, const char *db, enum store_mode mode, int
 	for (int i = 0; i < p->n && !rc; i++) {
 		struct worker *w = &p->workers[i];
 		w->pool = p;
-		rc = store_open(&w->store, db, mode, err);
+		rc = store_open(&w->store, db, STORE_READ, err);
 		if (!rc && pthread_create(&w->thread, NULL, work_loop, w))
 			rc = err_set(err, -EAGAIN, "no thread can be started");
 		w->runs = !rc;

@@ -1,5 +1,6 @@
-/* Threads that each have the store open, and a queue before them. The loop's thread never asks
- * the store for more than its version: a query that takes long would hold up every connection. */
+/* Threads that each have the store open for reading, and a queue before them. The loop's thread
+ * never asks the store for more than its version: a query that takes long would hold up every
+ * connection. */
 #ifndef DAEMON_WORK_H
 #define DAEMON_WORK_H
 
@@ -17,8 +18,7 @@ struct work {
 struct work_pool;
 
 /* The stores are opened before this returns. */
-int work_start(struct work_pool **ret, const char *db, enum store_mode mode, int threads,
-	       struct err *err);
+int work_start(struct work_pool **ret, const char *db, int threads, struct err *err);
 
 /* False: too much is waiting already. */
 bool work_put(struct work_pool *p, struct work *w);

@@ -135,6 +135,9 @@ int inbox_each_ledger(struct store *s, const char *agent, int64_t since_ns, int6
 		      int (*each)(void *arg, const struct inbox_ledger *l), void *arg,
 		      struct err *err);
 
+/* Agents that ever sent, and runs that are open. */
+int inbox_count(struct store *s, uint64_t *ret_agents, uint64_t *ret_open, struct err *err);
+
 /* Context that was kept, as the batches in which it came, in the order of arrival. Looks at
  * everything that is kept. */
 int inbox_each_context(struct store *s, const char *agent, int64_t since_ns, int64_t until_ns,

@@ -1,0 +1,35 @@
+/* Unknown is null; times are those of the run's node. */
+#include "daemon/progress.h"
+
+#include <errno.h>
+
+#include "daemon/utc.h"
+#include "lib/num.h"
+#include "schema/codec.h"
+
+static json_t *number(double x)
+{
+	return known(x) ? json_real(num15(x)) : json_null();
+}
+
+json_t *progress_json(const struct gather_running *r)
+{
+	return json_pack(
+		"{s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:o, s:s?, s:o, s:o, s:o, "
+		"s:o, s:o, s:o, s:o, s:b, s:o}",
+		"run_id", r->run, "suite", r->suite, "app", r->app, "case", r->case_, "platform",
+		r->platform, "kind", r->kind, "user", r->user, "job", r->job, "announced",
+		utc_json(r->announced_ns), "execution", r->exec, "execution_began",
+		r->exec ? utc_json(r->exec_ns) : json_null(), "executions_done", number(r->done),
+		"executions", number(r->planned), "steps", number(r->steps), "steps_expected",
+		number(r->steps_expected), "processes", number(r->processes), "expected_s",
+		number(r->expected_s), "ended", (int)r->ended, "expected_end", utc_json(r->end_ns));
+}
+
+int progress_text(struct buf *b, const struct gather_running *r)
+{
+	json_t *o = progress_json(r);
+	int rc = o ? json_text(b, o) : -ENOMEM;
+	json_decref(o);
+	return rc || b->failed ? -ENOMEM : 0;
+}
