@@ -261,22 +261,27 @@ static int take_run_end(struct gather *g, const struct frame *f, struct str byte
 
 /* How far it is, and how many processes stand in it. What can't be read is found out again when the
  * record is made, and said there. */
-static int look_into(struct gather *g, int64_t log, struct err *err)
+static int look_into(struct gather *g, int64_t log, struct str bytes, struct err *err)
 {
 	struct roi_logs logs = { .n = 0 };
-	struct buf bytes = { .max = INBOX_MAX_LOG + 1 };
 	double steps = NAN;
-	int rc = inbox_get_log_bytes(g->s, log, &bytes, err);
-	if (!rc &&
-	    roilog_parse(&logs, "a log", bytes.len ? bytes.data : "", bytes.len, NULL) == -ENOMEM)
-		rc = err_set(err, -ENOMEM, "out of memory");
+	if (roilog_parse(&logs, "a log", bytes.n ? bytes.p : "", bytes.n, NULL) == -ENOMEM)
+		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < logs.n; i++)
 		if (logs.items[i]->has_steps && !(steps >= (double)logs.items[i]->steps))
 			steps = (double)logs.items[i]->steps;
-	if (!rc)
-		rc = inbox_set_progress(g->s, log, steps, (double)logs.n, err);
-	buf_done(&bytes);
+	int rc = inbox_set_progress(g->s, log, steps, (double)logs.n, err);
 	roilogs_done(&logs);
+	return rc;
+}
+
+static int look_into_pieces(struct gather *g, int64_t log, struct err *err)
+{
+	struct buf bytes = { .max = INBOX_MAX_LOG + 1 };
+	int rc = inbox_get_log_bytes(g->s, log, &bytes, err);
+	if (!rc)
+		rc = look_into(g, log, batch_list(&bytes), err);
+	buf_done(&bytes);
 	return rc;
 }
 
@@ -320,7 +325,10 @@ static int take_process(struct gather *g, const struct frame *f, struct err *err
 	t->news = true;
 	t->count = t->count || whole || p->final == YES;
 	t->due = t->due || (p->final == YES && whole);
-	return !rc && whole ? look_into(g, log, err) : rc;
+	if (rc || !whole)
+		return rc;
+	return p->data.n == p->size ? look_into(g, log, p->data, err)
+				    : look_into_pieces(g, log, err);
 }
 
 /* ---- context --------------------------------------------------------------------------------- */

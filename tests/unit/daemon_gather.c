@@ -197,6 +197,60 @@ static void a_rank_that_never_comes_is_told_after_the_wait_and_mended_when_it_do
 	stop(&w);
 }
 
+static void a_process_that_is_not_seen_to_end_is_waited_for(void **state)
+{
+	(void)state;
+	struct world w = start();
+	static struct frames f;
+	f = (struct frames){ .n = 0 };
+	put_run(&f);
+	put_look(&f, 1, 1, RANKS, 10, 500, false, false); /* one more than its launcher said */
+	for (size_t i = 0; i < f.n; i++)
+		(void)say(&w, f.agent[i], &f.items[i], 1);
+	tick(&w);
+	assert_int_equal(ask("SELECT count(*) FROM run"), 0);
+	pass(&w, w.config.wait_ns);
+	struct record rec = get(w.s);
+	assert_string_equal(caveat(&rec, "log_not_final"),
+			    "Of 1 process the last that came of its marks is from before its end.");
+	record_done(&rec);
+	arena_free(&f.a);
+	stop(&w);
+}
+
+static void a_look_that_is_cut_short_does_not_hide_the_one_before(void **state)
+{
+	(void)state;
+	struct world w = start();
+	static struct frames f;
+	f = (struct frames){ .n = 0 };
+	put_run(&f);
+	size_t n = f.n;
+	put_look(&f, 2, 1, 3, 40, 50, true, true);
+	for (size_t i = 0; i < n; i++)
+		(void)say(&w, f.agent[i], &f.items[i], 1);
+	(void)say(&w, 2, &f.items[n], 1); /* the rest of it is lost */
+	tick(&w);
+	struct buf is = stored(w.s, RUN), should = directly();
+	assert_same(&is, &should);
+	assert_int_equal(ask("SELECT count(*) FROM inbox_piece WHERE snapshot < 30"), 0);
+	/* Many such looks do not pile up. */
+	for (uint64_t k = 50; k < 90; k++) {
+		f.n = n;
+		put_look(&f, 2, 1, 3, k, 50, true, true);
+		(void)say(&w, 2, &f.items[n], 1);
+	}
+	assert_true(ask("SELECT count(*) FROM inbox_piece WHERE snapshot > 30") < 12);
+	tick(&w);
+	struct buf later = stored(w.s, RUN);
+	assert_same(&later, &should);
+	buf_done(&later);
+	buf_done(&is);
+	buf_done(&should);
+	arena_free(&f.a);
+	stop(&w);
+}
+
 static void a_run_without_an_end_is_interrupted_after_silence(void **state)
 {
 	(void)state;
@@ -581,6 +635,8 @@ int main(void)
 		TEST(a_run_that_comes_in_order_is_stored_at_once),
 		cmocka_unit_test(any_order_gives_the_same_bytes),
 		TEST(a_rank_that_never_comes_is_told_after_the_wait_and_mended_when_it_does),
+		TEST(a_process_that_is_not_seen_to_end_is_waited_for),
+		TEST(a_look_that_is_cut_short_does_not_hide_the_one_before),
 		TEST(a_run_without_an_end_is_interrupted_after_silence),
 		TEST(news_keep_a_run_open_and_so_does_the_daemon_being_down),
 		TEST(steps_of_the_clock_close_nothing_and_keep_nothing_open),

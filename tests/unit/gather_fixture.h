@@ -352,10 +352,10 @@ static inline void put_look(struct frames *f, int agent, int exec, int rank, uin
 		p->uid = 1000;
 		(void)snprintf(name, sizeof name, "%d", rank);
 		p->rank = lend_text(f, name);
-		if (by_runner) {
+		if (by_runner)
 			p->cpus = str_of("0-3");
-			p->threads = rank + 1;
-		}
+		if (by_runner || !final) /* what was true before does not count */
+			p->threads = final ? rank + 1 : 77;
 	}
 }
 
