@@ -87,8 +87,15 @@ static void what_is_not_there_is_said(void **state)
 	assert_int_equal(store_get_run(s, "nonsense", &got, &err), -ENOENT);
 	assert_int_equal(store_delete_run(s, "20260929T045201Z-0123abcd", &err), -ENOENT);
 	assert_int_equal(store_delete_run(s, "nonsense", &err), -ENOENT);
+	struct dice d = { 9 };
+	struct record rec;
+	any_record(&rec, &d, 1);
+	assert_int_equal(store_replace_run(s, &rec, &err), -ENOENT);
+	assert_non_null(strstr(err.text, rec.body.run_id));
 	store_close(s);
 	s = open_store(STORE_READ);
+	assert_int_equal(store_replace_run(s, &rec, &err), -EROFS);
+	record_done(&rec);
 	assert_int_equal(store_delete_run(s, "20260929T045201Z-0123abcd", &err), -EROFS);
 	assert_int_equal(store_declare(s, "s", NULL, 0, &err), -EROFS);
 	store_close(s);
@@ -214,7 +221,26 @@ static void compare_grid(struct store *s, struct kept *kept)
 	assert_int_equal(apps.cells, seen.cells);
 }
 
-/* Runs come in any order and go again; after each few steps the grid is compared. */
+/* Another record under the same id, maybe of another cell. */
+static void change(struct store *s, struct kept *k, struct dice *d)
+{
+	struct record other;
+	any_record(&other, d, 1);
+	other.body.run_id = arena_strdup(&other.arena, k->rec.body.run_id);
+	if (!k->there) {
+		assert_int_equal(store_replace_run(s, &other, NULL), -ENOENT);
+		record_done(&other);
+		return;
+	}
+	assert_int_equal(store_add_run(s, &other, NULL), -EEXIST);
+	assert_int_equal(store_replace_run(s, &other, NULL), 0);
+	assert_int_equal(store_replace_run(s, &other, NULL), 0); /* the same again */
+	assert_stored(s, &other);
+	record_done(&k->rec);
+	k->rec = other;
+}
+
+/* Runs come in any order, change and go again; after each few steps the grid is compared. */
 static void the_grid_is_what_the_runs_say(void **state)
 {
 	(void)state;
@@ -227,7 +253,9 @@ static void the_grid_is_what_the_runs_say(void **state)
 	assert_int_equal(store_begin(s, NULL), 0);
 	for (unsigned step = 0; step < 1500; step++) {
 		struct kept *k = &kept[below(&d, RUNS)];
-		if (k->there && below(&d, 3) == 0)
+		if (below(&d, 4) == 0)
+			change(s, k, &d);
+		else if (k->there && below(&d, 3) == 0)
 			add(s, &k->rec); /* again */
 		else if (k->there)
 			assert_int_equal(store_delete_run(s, k->rec.body.run_id, NULL), 0);
