@@ -190,6 +190,17 @@ int sampling_open(struct agent *a, struct err *err)
 	return a->config->period_s > 0 ? make_samples(&a->samples, a, err) : 0;
 }
 
+/* What its samples have cost so far; the new ones begin at 0. */
+static void keep_cost(const struct agent *a, struct follow *f)
+{
+	if (!a->samples || !f->sampled)
+		return;
+	struct sample_cost c = samples_cost(a->samples, f->sampled);
+	f->cpu_ns += (uint64_t)(c.cpu_s * 1e9);
+	f->wakeups += (uint64_t)(c.wakeups + 0.5);
+	f->bytes += (uint64_t)c.bytes;
+}
+
 /* Other periods or samplers: all processes are handed over. */
 int sampling_again(struct agent *a, struct err *err)
 {
@@ -197,6 +208,9 @@ int sampling_again(struct agent *a, struct err *err)
 	int rc = a->config->period_s > 0 ? make_samples(&fresh, a, err) : 0;
 	if (rc)
 		return rc;
+	for (size_t i = 0; i < FOLLOW_BUCKETS; i++)
+		for (struct follow *f = a->buckets[i]; f; f = f->next)
+			keep_cost(a, f);
 	samples_free(a->samples);
 	a->samples = fresh;
 	a->was_quiet = a->was_busy = false;

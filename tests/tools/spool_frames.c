@@ -108,6 +108,7 @@ static void print(const struct frame *f, const char *folder)
 		list = f->as.context.values;
 		while (batch_pair_next(&list, &name, &value))
 			printf(" %.*s=%.17g", (int)name.n, name.p, value);
+		number("real_ns", f->as.context.real_ns);
 		break;
 	default:
 		break;
