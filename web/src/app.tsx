@@ -9,6 +9,7 @@ import { activate_from_route, columns, counts, focus_grid, Grid, grid_csv, is_ro
 import { Null } from "./history";
 import { Mark } from "./icons";
 import { adjust, go, href, route } from "./route";
+import { follow_running, running_said, RunningStrip } from "./running";
 import { set_theme, theme, type Theme } from "./theme";
 
 // Of the data: in the page's element, or the entity tag of what the daemon sent.
@@ -175,11 +176,13 @@ function App() {
 		<div class={grid ? "page is-grid" : "page"}>
 			<a class="skip" href="#main" onClick={(e) => { e.preventDefault(); if (grid) focus_grid(); else document.getElementById("main")?.focus(); }}>Skip to the numbers</a>
 			<Top />
+			{grid ? <RunningStrip /> : null}
 			{grid ? <Tools /> : null}
 			{grid ? <main class="grid-main"><Grid hidden={false} /></main> : null}
 			{detail ? <Detail /> : null}
 			{platforms ? <Platforms /> : null}
 			{grid ? <Legend /> : null}
+			<div class="hidden" role="status" aria-live="polite">{running_said}</div>
 			<div class="hidden" role="status" aria-live="polite">{said.value || (grid && r.filter ? `${lines.value.filter((l) => l.kind === "case").length} inputs match` : "")}</div>
 		</div>
 	);
@@ -221,9 +224,24 @@ async function live(): Promise<void> {
 		}
 		busy = false;
 	};
-	const events = new EventSource("api/v1/events");
-	for (const name of ["change", "hello"])
-		events.addEventListener(name, look);
+	let events: EventSource | null = null;
+	const listen = () => {
+		events = new EventSource("api/v1/events");
+		for (const name of ["change", "hello"])
+			events.addEventListener(name, look);
+		follow_running(events);
+	};
+	listen();
+	// A page that was left is kept by the browser, and its stream would be one of the six that a
+	// browser opens to one host. When it is shown again, the new stream's hello makes it look.
+	addEventListener("pagehide", () => {
+		events?.close();
+		events = null;
+	});
+	addEventListener("pageshow", () => {
+		if (!events)
+			listen();
+	});
 }
 
 const failed = (where: string) => (e: unknown) => {
