@@ -60,6 +60,8 @@ const struct route routes[] = {
 	{ "GET", V1 "runs/{id}/context", "what was counted on the nodes of a run while it ran",
 	  MEDIA_JSON | MEDIA_CSV, ON_READER, false, false, handle_run_context,
 	  PARAMS(context_params) },
+	{ "GET", V1 "running", "runs in progress, oldest first", MEDIA_JSON, ON_READER, false,
+	  false, handle_running, NULL, 0 },
 	{ "GET", V1 "platforms", "platforms that have runs", MEDIA_JSON | MEDIA_CSV, ON_READER,
 	  false, true, handle_platforms, NULL, 0 },
 	{ "GET", V1 "platforms/{id}", "one platform, with the facts of its newest run", MEDIA_JSON,

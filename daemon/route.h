@@ -88,6 +88,7 @@ int handle_run_io(const struct call *c, struct answer *a, struct err *err);
 int handle_run_context(const struct call *c, struct answer *a, struct err *err);
 int handle_ledger(const struct call *c, struct answer *a, struct err *err);
 int handle_delete_run(const struct call *c, struct answer *a, struct err *err);
+int handle_running(const struct call *c, struct answer *a, struct err *err);
 int handle_platforms(const struct call *c, struct answer *a, struct err *err);
 int handle_platform(const struct call *c, struct answer *a, struct err *err);
 
