@@ -1,6 +1,7 @@
 /* Agents that post, for the tests of roimeterd.
  *
  *   post make FIRST COUNT [SALT]           a body of batches of agent 0 on standard output
+ *   post announce RUN SEQ                  a body that says that a run has begun
  *   post run PORT TOKEN AGENTS COUNT       each agent posts 1..COUNT, one after the other, each
  *                                          until it is acknowledged; prints "AGENT SEQ DUPLICATES"
  *                                          for each. Comes again when the daemon is not there.
@@ -119,11 +120,54 @@ static int make(int argc, char **argv)
 	return good ? 0 : 1;
 }
 
+static int announce(const char *run, uint64_t seq)
+{
+	struct batch_out out = { .frames = 0 };
+	struct batch_sender sender;
+	struct frame f;
+	struct buf names = { 0 }, body = { 0 };
+	batch_text_put(&names, str_of("clean.0"));
+	batch_text_put(&names, str_of("clean.1"));
+	frame_clear(&f, FRAME_RUN_ANNOUNCE);
+	f.as.run_announce.run = str_of(run);
+	f.as.run_announce.suite = str_of("demo");
+	f.as.run_announce.app = str_of("heat");
+	f.as.run_announce.case_ = str_of("n128");
+	f.as.run_announce.platform = str_of("cpu-test.linux6.1");
+	f.as.run_announce.kind = str_of("measured");
+	f.as.run_announce.real_ns = BATCH_TIME_NS;
+	f.as.run_announce.executions = batch_list(&names);
+	f.as.run_announce.expected_s = 10;
+	f.as.run_announce.steps = 100;
+	f.as.run_announce.uid = 1000;
+	int rc = batch_put(&out, &f);
+	frame_clear(&f, FRAME_EXECUTION_START);
+	f.as.execution_start.run = str_of(run);
+	f.as.execution_start.exec = str_of("clean.0");
+	f.as.execution_start.real_ns = BATCH_TIME_NS;
+	f.as.execution_start.uid = 1000;
+	rc = rc ? rc : batch_put(&out, &f);
+	batch_sender_clear(&sender);
+	sender.agent = str_of("runner-agent");
+	sender.spool = str_of("00000000000000aa");
+	sender.seq = seq;
+	sender.from_real_ns = sender.to_real_ns = BATCH_TIME_NS;
+	sender.host = str_of("node1");
+	rc = rc ? rc : batch_end(&out, &sender, &body, NULL);
+	bool good = !rc && fwrite(body.data, 1, body.len, stdout) == body.len;
+	batch_out_done(&out);
+	buf_done(&names);
+	buf_done(&body);
+	return good ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t threads[256];
 	if (argc >= 4 && strcmp(argv[1], "make") == 0)
 		return make(argc, argv);
+	if (argc == 4 && strcmp(argv[1], "announce") == 0)
+		return announce(argv[2], strtoull(argv[3], NULL, 10));
 	if (argc != 6 || strcmp(argv[1], "run") != 0)
 		return 2;
 	port = (int)strtol(argv[2], NULL, 10);
