@@ -8,7 +8,7 @@
 
 #include "daemon/csv.h"
 #include "daemon/route.h"
-#include "daemon/utc.h"
+#include "daemon/values.h"
 #include "lib/num.h"
 #include "store/inbox.h"
 
@@ -80,8 +80,7 @@ static int add_json(struct samples *all, const struct frame_context *c, struct s
 	while (batch_pair_next(&list, &name, &value)) {
 		char key[128];
 		(void)snprintf(key, sizeof key, "%.*s", (int)name.n, name.p ? name.p : "");
-		(void)json_object_set_new(values, key,
-					  known(value) ? json_real(num15(value)) : json_null());
+		(void)json_object_set_new(values, key, number_json(value));
 	}
 	json_t *row = json_pack(
 		"{s:o, s:s%, s:o, s:o, s:o}", "time", utc_json(c->real_ns), "node", host.p, host.n,

@@ -5,14 +5,8 @@
 #include <string.h>
 
 #include "daemon/route.h"
-#include "daemon/utc.h"
-#include "lib/num.h"
+#include "daemon/values.h"
 #include "store/inbox.h"
-
-static json_t *number(double x)
-{
-	return known(x) ? json_real(num15(x)) : json_null();
-}
 
 static json_t *count(uint64_t n)
 {
@@ -75,10 +69,10 @@ static json_t *self_json(struct str bytes)
 		return json_null();
 	const struct frame_agent *a = &f.as.agent;
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "time", utc_json(a->real_ns),
-			 "started", utc_json(a->start_real_ns), "cpu_s", number(a->cpu_s),
-			 "wakeups", number(a->wakeups), "rss_bytes", number(a->rss_bytes),
-			 "spool_bytes", number(a->spool_bytes), "spool_max_bytes",
-			 number(a->spool_max_bytes), "processes", count(a->processes));
+			 "started", utc_json(a->start_real_ns), "cpu_s", number_json(a->cpu_s),
+			 "wakeups", number_json(a->wakeups), "rss_bytes", number_json(a->rss_bytes),
+			 "spool_bytes", number_json(a->spool_bytes), "spool_max_bytes",
+			 number_json(a->spool_max_bytes), "processes", count(a->processes));
 }
 
 static json_t *platform_json(struct str bytes)

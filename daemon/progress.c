@@ -3,14 +3,8 @@
 
 #include <errno.h>
 
-#include "daemon/utc.h"
-#include "lib/num.h"
+#include "daemon/values.h"
 #include "schema/codec.h"
-
-static json_t *number(double x)
-{
-	return known(x) ? json_real(num15(x)) : json_null();
-}
 
 json_t *progress_json(const struct gather_running *r)
 {
@@ -20,10 +14,11 @@ json_t *progress_json(const struct gather_running *r)
 		"run_id", r->run, "suite", r->suite, "app", r->app, "case", r->case_, "platform",
 		r->platform, "kind", r->kind, "user", r->user, "job", r->job, "announced",
 		utc_json(r->announced_ns), "execution", r->exec, "execution_began",
-		r->exec ? utc_json(r->exec_ns) : json_null(), "executions_done", number(r->done),
-		"executions", number(r->planned), "steps", number(r->steps), "steps_expected",
-		number(r->steps_expected), "processes", number(r->processes), "expected_s",
-		number(r->expected_s), "ended", (int)r->ended, "expected_end", utc_json(r->end_ns));
+		r->exec ? utc_json(r->exec_ns) : json_null(), "executions_done",
+		number_json(r->done), "executions", number_json(r->planned), "steps",
+		number_json(r->steps), "steps_expected", number_json(r->steps_expected),
+		"processes", number_json(r->processes), "expected_s", number_json(r->expected_s),
+		"ended", (int)r->ended, "expected_end", utc_json(r->end_ns));
 }
 
 int progress_text(struct buf *b, const struct gather_running *r)

@@ -18,7 +18,7 @@
 #include "daemon/body.h"
 #include "daemon/connections.h"
 #include "daemon/receipt.h"
-#include "daemon/utc.h"
+#include "daemon/values.h"
 #include "daemon/writer.h"
 #include "lib/file.h"
 

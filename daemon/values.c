@@ -1,10 +1,13 @@
 /* No time zone but UTC, no leap second. */
 #define _GNU_SOURCE /* timegm */
-#include "daemon/utc.h"
+#include "daemon/values.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+#include "lib/num.h"
 
 #define LAST_S 253402300799ll /* 9999-12-31T23:59:59Z */
 
@@ -61,4 +64,12 @@ bool utc_parse(const char *text, int64_t *ret_real_ns)
 		return false;
 	*ret_real_ns = (int64_t)seconds * 1000000000;
 	return true;
+}
+
+json_t *number_json(double x)
+{
+	if (!known(x))
+		return json_null();
+	double y = num15(x);
+	return y == floor(y) && fabs(y) < 1e15 ? json_integer((json_int_t)y) : json_real(y);
 }

@@ -1,6 +1,6 @@
-/* Times of the wall clock as the API writes them. */
-#ifndef DAEMON_UTC_H
-#define DAEMON_UTC_H
+/* Times of the wall clock and numbers, as the API writes them. */
+#ifndef DAEMON_VALUES_H
+#define DAEMON_VALUES_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -17,5 +17,8 @@ json_t *utc_json(int64_t real_ns);
 
 /* "2026-09-29" and "2026-09-29T04:52:01Z". False: no such time. */
 bool utc_parse(const char *text, int64_t *ret_real_ns);
+
+/* Null where it is unknown, without a point where it is whole. */
+json_t *number_json(double x);
 
 #endif
