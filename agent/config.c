@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/sample.h"
+#include "lib/spool.h"
 #include "schema/local.h"
 
 #define AT(member) offsetof(struct agent_config, member)
@@ -46,8 +47,8 @@ static const struct conf_key keys[] = {
 	  "seconds between attempts, at most: the pauses double up to it" },
 	{ "spool", "folder", CONF_TEXT, AT(spool), "/var/lib/roimeter-agent/spool", 0, 0, NULL,
 	  "where all is kept until the daemon has it, on a local disk" },
-	{ "spool", "max_bytes", CONF_COUNT, AT(spool_max_bytes), "1073741824", 1 << 20, 1e15, NULL,
-	  "bytes on disk, at most" },
+	{ "spool", "max_bytes", CONF_COUNT, AT(spool_max_bytes), "1073741824", SPOOL_MIN_BYTES,
+	  1e15, NULL, "bytes on disk, at most" },
 	{ "spool", "batch_bytes", CONF_COUNT, AT(batch_bytes), "262144", 1024, 1 << 23, NULL,
 	  "bytes of frames after which a batch is ended" },
 	{ "spool", "age", CONF_NUMBER, AT(age_s), "1", 0.01, 3600, NULL,

@@ -98,6 +98,7 @@ int outbox_open(struct outbox **ret, const struct outbox_options *from, struct e
 	o->age_ns[SPOOL_MARK] = from->age_ns ? from->age_ns : SECOND;
 	o->age_ns[SPOOL_CONTEXT] =
 		from->context_age_ns ? from->context_age_ns : o->age_ns[SPOOL_MARK];
+	o->wait_bytes = from->max_bytes < OUTBOX_WAIT_BYTES ? from->max_bytes : OUTBOX_WAIT_BYTES;
 	o->clock_ns = from->clock_ns ? from->clock_ns : monotonic_ns;
 	o->pace = (struct pace){ .first_ns = SECOND, .max_ns = 30 * SECOND };
 	o->read_real_ns = ROI_UNKNOWN;
@@ -281,7 +282,7 @@ static int append_waiting(struct outbox *o, struct err *err)
 	}
 	o->full = worst != 0;
 	/* The newest go first: of the older ones a part may be on the disk already. */
-	for (size_t i = o->n; i-- && o->waiting_bytes > OUTBOX_WAIT_BYTES;)
+	for (size_t i = o->n; i-- && o->waiting_bytes > o->wait_bytes;)
 		if (!o->list[i].appended)
 			lose_waiting(o, i, o->last_rc);
 	return worst;
@@ -388,7 +389,7 @@ static int put(struct outbox *o, const struct frame *f)
 int outbox_put(struct outbox *o, const struct frame *f, struct err *err)
 {
 	int rc = 0;
-	if (o->full && o->waiting_bytes >= OUTBOX_WAIT_BYTES)
+	if (o->full && o->waiting_bytes >= o->wait_bytes)
 		rc = o->last_rc;
 	else
 		rc = put(o, f);

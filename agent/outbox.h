@@ -18,7 +18,8 @@
 #include "schema/roilog.h" /* ROI_UNKNOWN */
 
 #define OUTBOX_BATCH_BYTES (256u << 10)
-#define OUTBOX_WAIT_BYTES (4u << 20) /* of batches of marks that wait for room */
+#define OUTBOX_WAIT_BYTES (4u << 20) /* of batches that wait for room; a smaller spool: its size   \
+				      */
 #define OUTBOX_AGENT_ID 64           /* room for the id of an agent */
 
 struct outbox_options {

@@ -30,6 +30,7 @@ struct outbox {
 	char agent[OUTBOX_AGENT_ID];
 	char *host, *boot, *tool;
 	size_t batch_bytes;
+	uint64_t wait_bytes; /* of batches that wait for room, at most */
 	uint64_t age_ns[SPOOL_CLASSES];
 	uint64_t (*clock_ns)(void);
 
