@@ -25,7 +25,7 @@ int markpeek_who(struct markpeek_who *ret, const void *head, size_t n)
 	const unsigned char *p = head;
 	if (n < sizeof(struct marklog_header) ||
 	    memcmp(p, MARKLOG_MAGIC, sizeof MARKLOG_MAGIC) != 0)
-		return n && !p[0] ? -EAGAIN : -EINVAL; /* reserved, and nothing written yet */
+		return !n || !p[0] ? -EAGAIN : -EINVAL; /* made, and nothing written yet */
 	if (!AT32(p, struct marklog_header, ready))
 		return -EAGAIN;
 	*ret = (struct markpeek_who){
