@@ -56,10 +56,11 @@ static int check_options(const struct samples_options *o, struct err *err)
 
 static unsigned half_of_descriptors(void)
 {
+	const rlim_t most = 1u << 20;
 	struct rlimit limit;
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur / 2 > 1u << 20)
+	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return 512;
-	return (unsigned)(limit.rlim_cur / 2);
+	return (unsigned)(limit.rlim_cur / 2 < most ? limit.rlim_cur / 2 : most);
 }
 
 int samples_new(struct samples **ret, const struct samples_options *o, struct err *err)
