@@ -13,9 +13,9 @@ bool ambient_complete(const struct parts *p);
 bool ambient_over(const struct parts *p);
 
 /* ret_wants_node: its platform is not known, since the agent of this spool has not told of its node
- * (yet); 0: it is. Its run id says when the first entry began, and comes from the name of the group; again: the
- * next one, where another run has that. rec is initialised by this call, also when it fails.
- * -EBADMSG: no record can be made of it. */
+ * (yet); 0: it is. Its run id says when the first entry began, and comes from the name of the
+ * group; again: the next one, where another run has that. rec is initialised by this call, also
+ * when it fails. -EBADMSG: no record can be made of it. */
 int ambient_record(const struct parts *p, struct store *s, unsigned again, struct record *rec,
 		   int64_t *ret_wants_node, struct err *err);
 

@@ -22,7 +22,7 @@
 struct ticking {
 	struct gather *g;
 	struct store *s;
-	int64_t age_ns;
+	int64_t age_ns, real_ns;
 	/* Of the run at hand: copies, since the inbox lends its texts only. */
 	struct arena arena;
 	struct inbox_run run;
@@ -84,16 +84,27 @@ static bool is_faulty(int rc)
 	return rc == -EBADMSG || rc == -EINVAL || rc == -EEXIST || rc == -E2BIG;
 }
 
-/* It can't be made of what is here: said, and tried again only when more comes. */
-static int fail(struct ticking *t, const char *why, struct err *err)
+#define NO_RECORD "no_record"
+
+/* It can't be made of what is here: said, in the ledger too, and tried again only when more comes.
+ */
+static int fail(struct ticking *t, const struct parts *p, const char *why, struct err *err)
 {
+	const struct inbox_loss loss = { .what = str_of("run"),
+					 .why = str_of(NO_RECORD),
+					 .run = str_of(t->run.name),
+					 .text = str_of(why),
+					 .count = 1,
+					 .from_ns = p->from_ns,
+					 .to_ns = p->to_ns };
 	t->run.state = INBOX_FAILED;
 	t->run.why = why;
 	if (t->run.closed_age_ns == ROI_UNKNOWN)
 		t->run.closed_age_ns = t->age_ns;
 	t->run.due_age_ns = plus(t->run.closed_age_ns, t->g->config.keep_ns);
 	tell(t, GATHER_FAILED, t->run.name);
-	return inbox_set_run(t->s, &t->run, err);
+	int rc = inbox_put_loss(t->s, p->spool, &loss, t->real_ns, err);
+	return rc ? rc : inbox_set_run(t->s, &t->run, err);
 }
 
 static int stored(struct ticking *t, const char *run_id, struct err *err)
@@ -136,7 +147,10 @@ static int store(struct ticking *t, const struct record *rec, struct err *err)
 
 static int make(struct ticking *t, const struct parts *p, struct err *err)
 {
-	int rc = -EEXIST;
+	int rc = t->run.why ? inbox_drop_loss(t->s, t->run.name, "run", NO_RECORD, err) : 0;
+	if (rc)
+		return rc;
+	rc = -EEXIST;
 	/* Two groups may begin within a millisecond, and have the same hash. */
 	for (unsigned again = 0; rc == -EEXIST && again < (t->run.ambient ? SAME_IDS : 1);
 	     again++) {
@@ -175,7 +189,7 @@ static int judge(struct ticking *t, struct err *err)
 		} else {
 			rc = make(t, &p, &why);
 			if (is_faulty(rc))
-				rc = fail(t, why.text, err);
+				rc = fail(t, &p, why.text, err);
 			else if (rc)
 				(void)err_set(err, rc, "%s", why.text);
 		}
@@ -239,13 +253,13 @@ static int one_run(struct ticking *t, int64_t *ret_next_age, int *ret_trouble, s
 	return t->run.name ? postpone(t, rc, NULL) : rc;
 }
 
-static int runs(struct gather *g, struct store *s, int64_t age_ns,
+static int runs(struct gather *g, struct store *s, int64_t age_ns, int64_t real_ns,
 		void (*changed)(void *arg, enum gather_change what, const char *run), void *arg,
 		int64_t *ret_next_age, struct err *err)
 {
 	int rc = 1, trouble = 0;
 	for (int i = 0; i < RUNS_AT_ONCE && rc > 0; i++) {
-		struct ticking t = { .g = g, .s = s, .age_ns = age_ns };
+		struct ticking t = { .g = g, .s = s, .age_ns = age_ns, .real_ns = real_ns };
 		rc = one_run(&t, ret_next_age, &trouble, err);
 		for (size_t k = 0; k < t.n_told && changed; k++)
 			if (t.who[k])
@@ -292,7 +306,7 @@ int gather_tick(struct gather *g, struct store *s, const struct gather_now *now,
 	int64_t age_ns = gather_age(g, now), next = INT64_MAX;
 	bool more;
 	*ret_next_ns = plus(now->mono_ns, GATHER_SECOND);
-	int rc = runs(g, s, age_ns, changed, arg, &next, err);
+	int rc = runs(g, s, age_ns, now->real_ns, changed, arg, &next, err);
 	if (!rc)
 		rc = save_clock(g, s, age_ns, next == INT64_MAX, err);
 	if (!rc)

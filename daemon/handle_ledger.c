@@ -52,11 +52,12 @@ static json_t *losses_json(const struct inbox_ledger *l)
 	for (size_t i = 0; i < l->n_losses; i++) {
 		const struct inbox_lost *x = &l->losses[i];
 		(void)json_array_append_new(
-			list, json_pack("{s:s?, s:s?, s:s?, s:s?, s:s?, s:o, s:o, s:o, s:o}",
-					"what", x->what, "why", x->why, "run_id", x->run,
-					"execution", x->exec, "text", x->text, "count",
-					count(x->count), "bytes", count(x->bytes), "from",
-					utc_json(x->from_ns), "to", utc_json(x->to_ns)));
+			list,
+			json_pack("{s:s?, s:s?, s:s?, s:s?, s:s?, s:o, s:o, s:o, s:o, s:b}", "what",
+				  x->what, "why", x->why, "run_id", x->run, "execution", x->exec,
+				  "text", x->text, "count", count(x->count), "bytes",
+				  count(x->bytes), "from", utc_json(x->from_ns), "to",
+				  utc_json(x->to_ns), "ours", (int)x->ours));
 	}
 	return list;
 }

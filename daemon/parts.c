@@ -33,6 +33,17 @@ static int need_exec(struct parts *p, const char *name, struct part_exec **ret)
 	return 0;
 }
 
+static void heard(struct parts *p, int64_t spool, int64_t real_ns)
+{
+	p->spool = spool;
+	if (real_ns == ROI_UNKNOWN)
+		return;
+	if (p->from_ns == ROI_UNKNOWN || real_ns < p->from_ns)
+		p->from_ns = real_ns;
+	if (real_ns > p->to_ns) /* ROI_UNKNOWN is the smallest */
+		p->to_ns = real_ns;
+}
+
 struct loading {
 	struct parts *p;
 	struct err *err;
@@ -62,6 +73,7 @@ static int load_frame(void *arg, const struct inbox_frame *row)
 	char *name = arena_str(&p->arena, row->exec);
 	if (!bytes.p || !name)
 		return no_memory(l->err);
+	heard(p, row->spool, row->real_ns);
 	int rc = frame_get(&f, bytes, l->err);
 	bool of_exec = f.type == FRAME_EXECUTION_START || f.type == FRAME_EXECUTION_END;
 	if (rc)
@@ -118,7 +130,7 @@ static int place_logs(struct parts *p)
 
 int parts_load(struct parts *p, struct store *s, const struct inbox_run *run, struct err *err)
 {
-	*p = (struct parts){ .announced = false };
+	*p = (struct parts){ .from_ns = ROI_UNKNOWN, .to_ns = ROI_UNKNOWN };
 	struct loading l = { .p = p, .err = err };
 	p->run = arena_strdup(&p->arena, run->name);
 	if (!p->run)
@@ -126,8 +138,10 @@ int parts_load(struct parts *p, struct store *s, const struct inbox_run *run, st
 	int rc = inbox_each_frame(s, run->id, load_frame, &l, err);
 	if (!rc)
 		rc = inbox_each_log(s, run->id, load_log, &l, err);
-	for (size_t i = 0; i < p->n_logs && !rc; i++)
+	for (size_t i = 0; i < p->n_logs && !rc; i++) {
 		rc = inbox_get_log(s, p->logs[i].row.id, &p->arena, &p->logs[i].said, err);
+		heard(p, p->logs[i].row.spool, p->logs[i].said.real_ns);
+	}
 	if (!rc && place_logs(p))
 		rc = no_memory(err);
 	return rc;

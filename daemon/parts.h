@@ -33,6 +33,8 @@ struct parts {
 	size_t n_execs, cap_execs;
 	struct part_log *logs;
 	size_t n_logs;
+	int64_t spool;          /* one of those that told of it; 0: none */
+	int64_t from_ns, to_ns; /* times of what is known; ROI_UNKNOWN */
 };
 
 /* parts is initialised by this call, also when it fails. */

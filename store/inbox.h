@@ -78,6 +78,10 @@ struct inbox_loss {
 int inbox_put_loss(struct store *s, int64_t spool, const struct inbox_loss *l, int64_t real_ns,
 		   struct err *err);
 
+/* Nothing of this kind is lost of a run after all. */
+int inbox_drop_loss(struct store *s, const char *run, const char *what, const char *why,
+		    struct err *err);
+
 /* The newest of each agent counts. frame: its bytes (batch_in.frame). */
 int inbox_put_node(struct store *s, struct str agent, int64_t real_ns, struct str frame,
 		   struct err *err);

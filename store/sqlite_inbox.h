@@ -35,6 +35,7 @@ enum inbox_statement {
 	IN_DROP_FOLDS,
 	IN_PUT_GAP,
 	IN_PUT_LOSS,
+	IN_DROP_LOSS,
 	IN_PUT_NODE,
 	IN_GET_NODE,
 	IN_PUT_SELF,

@@ -85,6 +85,24 @@ int inbox_put_loss(struct store *s, int64_t spool, const struct inbox_loss *l, i
 	return sql_end(s, write_row(s, IN_PUT_LOSS, stmt, err), err);
 }
 
+int inbox_drop_loss(struct store *s, const char *run, const char *what, const char *why,
+		    struct err *err)
+{
+	int rc = sql_begin(s, err);
+	if (rc)
+		return rc;
+	sqlite3_stmt *stmt = in_statement(
+		s, IN_DROP_LOSS,
+		"DELETE FROM inbox_loss WHERE run = ?1 AND run <> '' AND what = ?2 AND why = ?3",
+		err);
+	if (stmt) {
+		sql_bind_text(stmt, 1, run);
+		sql_bind_text(stmt, 2, what);
+		sql_bind_text(stmt, 3, why);
+	}
+	return sql_end(s, write_row(s, IN_DROP_LOSS, stmt, err), err);
+}
+
 int inbox_put_node(struct store *s, struct str agent, int64_t real_ns, struct str frame,
 		   struct err *err)
 {

@@ -551,10 +551,12 @@ static void a_run_that_nobody_announced_is_told_as_failed(void **state)
 	assert_string_equal(w.told, "failed " RUN "\n");
 	assert_int_equal(
 		ask("SELECT count(*) FROM inbox_run WHERE why LIKE '%nobody announced it%'"), 1);
+	assert_int_equal(ask("SELECT count(*) FROM inbox_loss WHERE what = 'run' AND NOT ours"), 1);
 	/* And is mended when the announcement comes at last. */
 	(void)say(&w, 0, &f.items[0], 1);
 	(void)say(&w, 0, &f.items[f.n - 1], 1);
 	tick(&w);
+	assert_int_equal(ask("SELECT count(*) FROM inbox_loss"), 0);
 	struct buf is = stored(w.s, RUN), should = directly();
 	assert_same(&is, &should);
 	buf_done(&is);
