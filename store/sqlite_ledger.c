@@ -368,13 +368,68 @@ int inbox_each_ledger(struct store *s, const char *agent, int64_t since_ns, int6
 	return rc;
 }
 
+#define CLOCKS_DIFFER_NS (INT64_C(3600) * 1000000000)
+
+static int last_arrival(struct store *s, int64_t *ret_id, struct err *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = sqlite3_prepare_v2(s->db, "SELECT coalesce(max(id), 0) FROM inbox_arrival", -1,
+				      &stmt, NULL);
+	if (!code)
+		code = sqlite3_step(stmt);
+	if (code == SQLITE_ROW)
+		*ret_id = sqlite3_column_int64(stmt, 0);
+	int rc = code == SQLITE_ROW ? 0 : sql_error(s, code, err, "look for the newest arrival");
+	(void)sqlite3_finalize(stmt);
+	return rc;
+}
+
+/* The first arrival that is not from before that time. Rows are in the order of their times, but
+ * for steps of the clock. */
+static int first_since(struct store *s, int64_t since_ns, int64_t *ret_id, struct err *err)
+{
+	int64_t low = 0, high = 0;
+	sqlite3_stmt *stmt = NULL;
+	int rc = last_arrival(s, &high, err);
+	if (rc)
+		return rc;
+	int code =
+		sqlite3_prepare_v2(s->db,
+				   "SELECT id, real_ns FROM inbox_arrival WHERE id >= ? ORDER BY "
+				   "id LIMIT 1",
+				   -1, &stmt, NULL);
+	if (code)
+		return sql_error(s, code, err, "look for the time of context");
+	while (!rc && low < high) {
+		int64_t middle = low + (high - low) / 2;
+		(void)sqlite3_bind_int64(stmt, 1, middle);
+		rc = in_step(s, stmt, err, "look for the time of context");
+		bool before = rc > 0 && sqlite3_column_int64(stmt, 1) < since_ns;
+		int64_t id = rc > 0 ? sqlite3_column_int64(stmt, 0) : high;
+		rc = rc < 0 ? rc : 0;
+		if (before)
+			low = id + 1;
+		else
+			high = middle;
+		(void)sqlite3_reset(stmt);
+	}
+	(void)sqlite3_finalize(stmt);
+	*ret_id = low;
+	return rc;
+}
+
 int inbox_each_context(struct store *s, const char *agent, int64_t since_ns, int64_t until_ns,
 		       int (*each)(void *arg, struct str batch), void *arg, struct err *err)
 {
+	int64_t from = 0;
+	int rc = since_ns < 0 ? 0 : first_since(s, since_ns - CLOCKS_DIFFER_NS, &from, err);
+	if (rc)
+		return rc;
 	sqlite3_stmt *stmt = in_statement(
 		s, IN_EACH_CONTEXT,
-		"SELECT batch FROM inbox_arrival WHERE batch IS NOT NULL AND (?1 IS NULL OR spool "
-		"IN (SELECT id FROM inbox_spool WHERE agent = ?1)) AND coalesce(to_ns, ?2) >= ?2 "
+		"SELECT batch FROM inbox_arrival WHERE id >= ?4 AND batch IS NOT NULL AND (?1 IS "
+		"NULL OR spool IN (SELECT id FROM inbox_spool WHERE agent = ?1)) AND "
+		"coalesce(to_ns, ?2) >= ?2 "
 		"AND coalesce(from_ns, ?3) <= ?3 ORDER BY id",
 		err);
 	if (!stmt)
@@ -382,7 +437,7 @@ int inbox_each_context(struct store *s, const char *agent, int64_t since_ns, int
 	sql_bind_text(stmt, 1, agent);
 	(void)sqlite3_bind_int64(stmt, 2, since_ns);
 	(void)sqlite3_bind_int64(stmt, 3, until_ns);
-	int rc;
+	(void)sqlite3_bind_int64(stmt, 4, from);
 	while ((rc = in_step(s, stmt, err, "read context")) > 0) {
 		rc = each(arg, in_blob(stmt, 0));
 		if (rc)

@@ -105,7 +105,9 @@ static void samples_of_its_nodes_and_its_time_are_of_a_run(void **state)
 	struct answer a;
 	s = open_store(STORE_WRITE);
 	add_run();
-	add_sample("node1", BEGIN_NS - 60 * SECOND, "node", NULL, 1); /* before */
+	for (int i = 0; i < 50; i++) /* long before */
+		add_sample("node1", BEGIN_NS - (10000 - i) * SECOND, "node", NULL, 1);
+	add_sample("node1", BEGIN_NS - 60 * SECOND, "node", NULL, 1);
 	add_sample("node1", BEGIN_NS, "node", NULL, 2);
 	add_sample("node2.example.org", BEGIN_NS + 5 * SECOND, "node", NULL, (double)NAN);
 	add_sample("node3", BEGIN_NS + 5 * SECOND, "node", NULL, 4); /* elsewhere */
