@@ -208,16 +208,17 @@ static void read_boot(char boot[40])
 	buf_done(&b);
 }
 
-/* Two descriptors for each process that is followed, and some. */
+/* Two descriptors for each process that is followed, and some; samples keep as many open of what is
+ * left, which saves them the opening. */
 static void raise_limit(const struct agent *a)
 {
 	struct rlimit r;
-	rlim_t want = 2 * (rlim_t)a->config->processes + 2048;
+	rlim_t need = 2 * (rlim_t)a->config->processes + 2048, want = 3 * need;
 	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= want)
 		return;
 	r.rlim_cur = r.rlim_max == RLIM_INFINITY || r.rlim_max >= want ? want : r.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &r);
-	if (r.rlim_cur < want)
+	if (r.rlim_cur < need)
 		log_warn("%llu descriptors may be open: fewer than [agent] processes = %.0f needs; "
 			 "raise LimitNOFILE",
 			 (unsigned long long)r.rlim_cur, a->config->processes);

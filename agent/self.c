@@ -159,6 +159,16 @@ void sampling_set(struct agent *a)
 			      NULL);
 }
 
+/* As many as the processes that may be followed don't need; raise_limit made room. */
+static unsigned descriptors_left(const struct agent *a)
+{
+	struct rlimit r;
+	double need = 2 * a->config->processes + 1024;
+	if (getrlimit(RLIMIT_NOFILE, &r) || (double)r.rlim_cur < need + 64)
+		return 64;
+	return (double)r.rlim_cur - need < 1e6 ? (unsigned)((double)r.rlim_cur - need) : 1000000;
+}
+
 static int make_samples(struct samples **ret, const struct agent *a, struct err *err)
 {
 	const struct samples_options o = {
@@ -166,6 +176,7 @@ static int make_samples(struct samples **ret, const struct agent *a, struct err 
 		.process_period_ns = (uint64_t)(a->config->process_period_s * 1e9),
 		.node_period_ns = (uint64_t)(a->config->period_s * 1e9),
 		.when_idle = a->config->sample_idle,
+		.max_descriptors = descriptors_left(a),
 		.which = a->config->which.items,
 		.n_which = a->config->which.n,
 	};
