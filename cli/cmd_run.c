@@ -38,8 +38,8 @@ struct session {
 	struct runner runner;
 	struct run_progress progress;
 	char cgroup[CGROUP_PATH_BYTES];
-	json_t *records; /* with --format json */
-	size_t good, bad;
+	json_t *records;             /* with --format json */
+	size_t good, bad, elsewhere; /* elsewhere: only the daemon can say which */
 	struct starter *starters;
 };
 
@@ -262,7 +262,21 @@ static void warn_of_other_input(struct session *s, const struct record *rec)
 				      NULL);
 }
 
-static int on_record(void *arg, const struct record *rec, struct err *err)
+static void count(struct session *s, const struct record_body *r, bool partial)
+{
+	bool good = strcmp(r->status, "ok") == 0;
+	char text[512];
+	*(good ? &s->good : partial ? &s->elsewhere : &s->bad) += 1;
+	(void)snprintf(text, sizeof text,
+		       "%.64s/%.64s: not all of its %.0f processes left their marks on this node; "
+		       "the daemon gets those of the others, and its record of run %s is the one "
+		       "to look at",
+		       r->app, r->case_, r->inputs.ranks, r->run_id);
+	if (partial)
+		on_warn(s, text);
+}
+
+static int on_record(void *arg, const struct record *rec, bool partial, struct err *err)
 {
 	struct session *s = arg;
 	warn_of_other_input(s, rec);
@@ -272,7 +286,7 @@ static int on_record(void *arg, const struct record *rec, struct err *err)
 				s->config.journal
 					? " (what was measured is kept: --resume goes on from here)"
 					: "");
-	*(strcmp(rec->body.status, "ok") == 0 ? &s->good : &s->bad) += 1;
+	count(s, &rec->body, partial);
 	run_progress_clear(&s->progress);
 	if (s->records) {
 		json_t *json = record_to_json(rec);
@@ -495,10 +509,10 @@ static int answer(const struct session *s, int rc, const struct err *err)
 	}
 	if (rc)
 		return opt_fail("roimeter run", rc, err);
-	if (!s->o.dry_run && s->good + s->bad == 0)
+	if (!s->o.dry_run && s->good + s->bad + s->elsewhere == 0)
 		(void)fprintf(stderr, "roimeter run: all of it was measured and %s before\n",
 			      s->server.url ? "handed over" : "stored");
-	return s->bad ? EXIT_BAD : EXIT_GOOD;
+	return s->bad ? EXIT_BAD : s->elsewhere ? EXIT_NOTHING : EXIT_GOOD;
 }
 
 int cmd_run(int argc, char **argv)

@@ -310,11 +310,6 @@ int announce_delivered(struct announce *a, double wait_s, struct err *err)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static const char *variable(const char *name)
-{
-	return getenv(name);
-}
-
 static const char *user_name(struct arena *a)
 {
 	const struct passwd *p = getpwuid(getuid());
@@ -330,7 +325,7 @@ int announce_open(struct announce **ret, const struct announce_options *o, struc
 	a->fd = a->cancel = -1;
 	a->pace = (struct pace){ .max_ns = 60 * SECOND_NS, .first_ns = 2 * SECOND_NS };
 	a->user = user_name(&a->arena);
-	a->job = announce_job(&a->arena, variable);
+	a->job = announce_job(&a->arena, getenv);
 	if (gethostname(a->host, sizeof a->host - 1))
 		a->host[0] = 0;
 	a->wait = wait_from_now(a, o->patience_s);

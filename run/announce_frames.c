@@ -218,7 +218,7 @@ int announce_frames(struct case_run *c, const struct fill *f, const struct annou
 
 /* ---- where it runs --------------------------------------------------------------------------- */
 
-const char *announce_job(struct arena *a, const char *(*get)(const char *name))
+const char *announce_job(struct arena *a, char *(*get)(const char *name))
 {
 	static const char *const ids[][2] = {
 		{ "slurm", "SLURM_JOB_ID" },

@@ -23,6 +23,6 @@ int announce_frames(struct case_run *c, const struct fill *f, const struct annou
 		    int (*put)(void *arg, const struct frame *frame), void *arg, struct err *err);
 
 /* "slurm:1234", "pbs:12.host", "flux:f2x" as the environment tells; NULL: no batch job. */
-const char *announce_job(struct arena *a, const char *(*get)(const char *name));
+const char *announce_job(struct arena *a, char *(*get)(const char *name));
 
 #endif

@@ -37,7 +37,7 @@ struct case_run {
 /* What the record needs that is not the case's own. */
 struct fill {
 	const struct sweep_options *o;
-	const char *git_commit, *governor;
+	const char *git_commit, *governor, *job;
 	signed char git_dirty;
 };
 

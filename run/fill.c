@@ -148,6 +148,7 @@ static void put_provenance(struct record_body *b, const struct fill *f)
 	b->provenance.suite_hash = f->o->suite->hash;
 	b->provenance.git_commit = f->git_commit;
 	b->provenance.git_dirty = f->git_dirty;
+	b->provenance.job = f->job;
 }
 
 /* ---- where the processes ran ---- */

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "lib/num.h"
+#include "run/announce_frames.h"
 #include "run/git.h"
 #include "schema/runid.h"
 
@@ -223,6 +224,15 @@ static void settle(struct sweep *s, struct case_run *c)
 	sweep_free_made(c);
 }
 
+/* Processes on other nodes tell the agents there: the daemon has what is missing here. */
+static bool is_partial(const struct case_run *c)
+{
+	for (size_t i = 0; c->spread && i < c->n_made; i++)
+		if (c->made[i]->worked.logs.n < c->c->ranks)
+			return true;
+	return false;
+}
+
 static int finish_case(struct sweep *s, struct case_run *c, struct err *err)
 {
 	static const struct announce_news end = { .end = true };
@@ -234,7 +244,7 @@ static int finish_case(struct sweep *s, struct case_run *c, struct err *err)
 	if (!known_already) {
 		rc = fill_record(&rec, c, &s->fill, err);
 		if (!rc)
-			rc = s->o.events.record(s->o.events.arg, &rec, err);
+			rc = s->o.events.record(s->o.events.arg, &rec, is_partial(c), err);
 		c->interrupted = !rc && strcmp(rec.body.status, "interrupted") == 0;
 		record_done(&rec);
 	}
@@ -401,7 +411,8 @@ int sweep_run(struct sweep *s, struct runner *r, struct err *err)
 {
 	s->fill = (struct fill){ .o = &s->o,
 				 .governor = watch_governor("/sys", &s->arena),
-				 .git_dirty = UNKNOWN };
+				 .git_dirty = UNKNOWN,
+				 .job = announce_job(&s->arena, getenv) };
 	if (s->o.suite->dir)
 		git_ask(&s->arena, s->o.suite->dir, &s->fill.git_commit, &s->fill.git_dirty);
 	int rc = open_journal(s, err);

@@ -650,11 +650,11 @@ static void every_failed_allocation_is_survived(void **state)
 
 static const char *job_variables[][2] = { { NULL, NULL }, { NULL, NULL } };
 
-static const char *get(const char *name)
+static char *get(const char *name)
 {
 	for (size_t i = 0; i < 2; i++)
 		if (job_variables[i][0] && strcmp(job_variables[i][0], name) == 0)
-			return job_variables[i][1];
+			return (char *)(uintptr_t)job_variables[i][1];
 	return NULL;
 }
 
