@@ -16,9 +16,14 @@ struct arena_block {
 	max_align_t bytes[];
 };
 
-static struct arena_block *block_new(size_t bytes)
+static size_t block_bytes(const struct arena *a)
 {
-	size_t size = bytes > BLOCK_BYTES / 4 ? bytes : BLOCK_BYTES;
+	return a->block_bytes ? a->block_bytes : BLOCK_BYTES;
+}
+
+static struct arena_block *block_new(const struct arena *a, size_t bytes)
+{
+	size_t size = bytes > block_bytes(a) / 4 ? bytes : block_bytes(a);
 	struct arena_block *b = calloc(1, sizeof *b + size);
 	if (b)
 		b->size = size;
@@ -34,11 +39,11 @@ void *arena_alloc(struct arena *a, size_t bytes)
 	size_t need = (bytes + align - 1) / align * align;
 	struct arena_block *b = a->blocks;
 	if (!b || b->size - b->used < need) {
-		b = block_new(need);
+		b = block_new(a, need);
 		if (!b)
 			return NULL;
 		/* A big block goes behind the current one, whose rest stays usable. */
-		if (a->blocks && need > BLOCK_BYTES / 4) {
+		if (a->blocks && need > block_bytes(a) / 4) {
 			b->next = a->blocks->next;
 			a->blocks->next = b;
 		} else {

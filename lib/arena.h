@@ -9,8 +9,9 @@ struct arena_block;
 
 struct arena {
 	struct arena_block *blocks;
-	size_t used_bytes; /* handed out so far, all blocks together */
-	size_t max_bytes;  /* ceiling; 0 means 1 GiB. Past it arena_alloc answers NULL */
+	size_t used_bytes;  /* handed out so far, all blocks together */
+	size_t max_bytes;   /* ceiling; 0 means 1 GiB. Past it arena_alloc answers NULL */
+	size_t block_bytes; /* asked of malloc at once; 0 means 16 KiB */
 };
 
 /* Zeroed memory, aligned for any type, good until arena_free. NULL when out of memory or past

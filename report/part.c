@@ -249,6 +249,15 @@ int part_compare(const struct part *a, const struct part *b)
 	return report_natural(a->app, b->app);
 }
 
+static void fit_cells(struct part *p)
+{
+	struct part_cell *cells = p->n_cells ? realloc(p->cells, p->n_cells * sizeof *cells) : NULL;
+	if (!cells)
+		return;
+	p->cells = cells;
+	p->cap_cells = p->n_cells;
+}
+
 int part_read(struct part **ret, const struct part *old, struct store *s, const char *suite,
 	      const char *app, bool dots, struct err *err)
 {
@@ -257,6 +266,7 @@ int part_read(struct part **ret, const struct part *old, struct store *s, const 
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
 	p->text.max = PART_BYTES_MAX;
+	p->arena.block_bytes = 2048; /* there are as many of them as applications */
 	p->suite = arena_strdup(&p->arena, suite);
 	p->app = arena_strdup(&p->arena, app);
 	int rc = p->suite && p->app ? 0 : -ENOMEM;
@@ -270,6 +280,7 @@ int part_read(struct part **ret, const struct part *old, struct store *s, const 
 	if (!rc)
 		rc = put_in_order(p);
 	buf_done(&in.bytes);
+	fit_cells(p);
 	if (!rc) {
 		*ret = p;
 		return 0;
