@@ -142,9 +142,8 @@ int inbox_each_ledger(struct store *s, const char *agent, int64_t since_ns, int6
 /* Agents that ever sent, and runs that are open. */
 int inbox_count(struct store *s, uint64_t *ret_agents, uint64_t *ret_open, struct err *err);
 
-/* Context that was kept, as the batches in which it came, in the order of arrival. Looks at
- * everything that arrived since an hour before since_ns: a sample is not here before its time,
- * but for clocks that differ. */
+/* Context that was kept, as the batches in which it came, in the order of arrival: those whose
+ * times touch these. Looks at what came in the same half minutes. */
 int inbox_each_context(struct store *s, const char *agent, int64_t since_ns, int64_t until_ns,
 		       int (*each)(void *arg, struct str batch), void *arg, struct err *err);
 

@@ -154,12 +154,17 @@ static int put_fold(struct store *s, const struct in_log *log, int64_t age_ns, s
 {
 	sqlite3_stmt *stmt = in_statement(
 		s, IN_PUT_FOLD,
-		"INSERT OR REPLACE INTO inbox_fold (arrival, age_ns, bytes) VALUES (?, ?, ?)", err);
+		"INSERT OR REPLACE INTO inbox_fold (arrival, first, age_ns, from_ns, to_ns, bytes) "
+		"VALUES (?, ?, ?, ?, ?, ?)",
+		err);
 	if (!stmt)
 		return s->failed;
 	(void)sqlite3_bind_int64(stmt, 1, log->last);
-	(void)sqlite3_bind_int64(stmt, 2, age_ns);
-	(void)sqlite3_bind_int64(stmt, 3, (int64_t)log->bytes);
+	(void)sqlite3_bind_int64(stmt, 2, log->folded + 1);
+	(void)sqlite3_bind_int64(stmt, 3, age_ns);
+	(void)sqlite3_bind_int64(stmt, 4, log->from_ns);
+	(void)sqlite3_bind_int64(stmt, 5, log->to_ns);
+	(void)sqlite3_bind_int64(stmt, 6, (int64_t)log->bytes);
 	return in_run(s, IN_PUT_FOLD, stmt, err, "keep the ledger");
 }
 

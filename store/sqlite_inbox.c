@@ -126,6 +126,18 @@ static int remember(struct sender *p, uint64_t seq, uint64_t sum)
 	return 0;
 }
 
+/* A time that is not told may be any. */
+void in_count(struct in_log *log, size_t bytes, int64_t from_ns, int64_t to_ns)
+{
+	int64_t from = from_ns, to = to_ns == ROI_UNKNOWN ? INT64_MAX : to_ns;
+	log->unfolded++;
+	if (!bytes)
+		return;
+	log->from_ns = !log->bytes || from < log->from_ns ? from : log->from_ns;
+	log->to_ns = !log->bytes || to > log->to_ns ? to : log->to_ns;
+	log->bytes += bytes;
+}
+
 struct arrival {
 	uint64_t seq, sum;
 	int64_t real_ns, from_ns, to_ns;
@@ -194,8 +206,7 @@ static int catch_up(struct store *s, struct inbox *in, struct err *err)
 			rc = err_set(err, -ENOMEM, "store %s: out of memory", s->path);
 			break;
 		}
-		log->unfolded++;
-		log->bytes += (uint64_t)sqlite3_column_int64(stmt, 6);
+		in_count(log, (size_t)sqlite3_column_int64(stmt, 6), a.from_ns, a.to_ns);
 		log->last = sqlite3_column_int64(stmt, 7);
 	}
 	in_release(s, IN_UNFOLDED, stmt);
@@ -337,8 +348,7 @@ int inbox_arrive(struct store *s, const struct batch_sender *from, uint64_t sum,
 	if (rc)
 		return rc;
 	in->log.last++;
-	in->log.unfolded++;
-	in->log.bytes += kept.n;
+	in_count(&in->log, kept.n, a.from_ns, a.to_ns);
 	*ret_spool = p->id;
 	return 0;
 }

@@ -45,6 +45,7 @@ enum inbox_statement {
 	IN_EACH_ARRIVAL,
 	IN_RUN_LOSS,
 	IN_EACH_CONTEXT,
+	IN_NEW_CONTEXT,
 	IN_FIND_RUN,
 	IN_NEW_RUN,
 	IN_SET_RUN,
@@ -127,8 +128,10 @@ struct sender {
 
 /* Arrivals. */
 struct in_log {
-	int64_t folded, last;     /* rows */
-	uint64_t unfolded, bytes; /* since the last fold; of context */
+	int64_t folded, last;   /* rows */
+	uint64_t unfolded;      /* since the last fold */
+	uint64_t bytes;         /* of context among them */
+	int64_t from_ns, to_ns; /* of its times, where there is any */
 };
 
 struct inbox {
@@ -139,6 +142,8 @@ struct inbox {
 	struct in_log log, log_before; /* before: at the begin of the transaction */
 };
 
+/* One more arrival, with so many bytes of context. */
+void in_count(struct in_log *log, size_t bytes, int64_t from_ns, int64_t to_ns);
 /* The senders, with all that arrived. -ENOMEM. */
 int in_ready(struct store *s, struct inbox **ret, struct err *err);
 /* Known, or read from the tables; *ret NULL: has never sent. */

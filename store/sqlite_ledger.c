@@ -347,102 +347,87 @@ static int each_page(struct store *s, const char *agent, const struct page *like
 	return rc;
 }
 
+/* One state of all tables: a fold in between would show its arrivals twice, or not at all. */
+static int begin_reading(struct store *s, bool *ret_alone, struct err *err)
+{
+	*ret_alone = sqlite3_get_autocommit(s->db);
+	int rc = *ret_alone ? sql_exec(s, "BEGIN", err) : 0;
+	*ret_alone = *ret_alone && !rc;
+	return rc;
+}
+
+static void end_reading(struct store *s, bool alone)
+{
+	if (alone)
+		(void)sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+}
+
 int inbox_each_ledger(struct store *s, const char *agent, int64_t since_ns, int64_t until_ns,
 		      int (*each)(void *arg, const struct inbox_ledger *l), void *arg,
 		      struct err *err)
 {
 	const struct page like = { .s = s, .since_ns = since_ns, .until_ns = until_ns };
 	struct arrivals all = { .n = 0 };
-	/* One state of all tables: a fold in between would show its arrivals twice, or not at all.
-	 */
-	bool alone = sqlite3_get_autocommit(s->db);
-	int rc = alone ? sql_exec(s, "BEGIN", err) : 0;
-	if (rc)
-		return rc;
-	rc = get_arrivals(s, agent, &all, err);
+	bool alone;
+	int rc = begin_reading(s, &alone, err);
+	if (!rc)
+		rc = get_arrivals(s, agent, &all, err);
 	if (!rc)
 		rc = each_page(s, agent, &like, &all, each, arg, err);
-	if (alone)
-		(void)sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+	end_reading(s, alone);
 	free(all.items);
 	return rc;
 }
 
-#define CLOCKS_DIFFER_NS (INT64_C(3600) * 1000000000)
+#define OF_AGENT                                                                                   \
+	"a.batch IS NOT NULL AND (?1 IS NULL OR a.spool IN (SELECT id FROM inbox_spool WHERE "     \
+	"agent = ?1)) AND coalesce(a.to_ns, ?2) >= ?2 AND coalesce(a.from_ns, ?3) <= ?3"
 
-static int last_arrival(struct store *s, int64_t *ret_id, struct err *err)
-{
-	sqlite3_stmt *stmt = NULL;
-	int code = sqlite3_prepare_v2(s->db, "SELECT coalesce(max(id), 0) FROM inbox_arrival", -1,
-				      &stmt, NULL);
-	if (!code)
-		code = sqlite3_step(stmt);
-	if (code == SQLITE_ROW)
-		*ret_id = sqlite3_column_int64(stmt, 0);
-	int rc = code == SQLITE_ROW ? 0 : sql_error(s, code, err, "look for the newest arrival");
-	(void)sqlite3_finalize(stmt);
-	return rc;
-}
+static const struct {
+	enum inbox_statement which;
+	const char *text;
+} contexts[] = {
+	/* What is folded: by the times of each fold. CROSS JOIN: these first. */
+	{ IN_EACH_CONTEXT, "SELECT a.batch FROM inbox_fold AS f CROSS JOIN inbox_arrival AS a ON "
+			   "a.id >= f.first AND a.id <= f.arrival WHERE f.to_ns >= ?2 AND "
+			   "f.from_ns <= ?3 AND " OF_AGENT },
+	{ IN_NEW_CONTEXT, "SELECT a.batch FROM inbox_arrival AS a WHERE a.id > (SELECT folded FROM "
+			  "inbox_clock) AND " OF_AGENT " ORDER BY a.id" },
+};
 
-/* The first arrival that is not from before that time. Rows are in the order of their times, but
- * for steps of the clock. */
-static int first_since(struct store *s, int64_t since_ns, int64_t *ret_id, struct err *err)
+struct context_of {
+	const char *agent;
+	int64_t since_ns, until_ns;
+	int (*each)(void *arg, struct str batch);
+	void *arg;
+};
+
+static int each_context(struct store *s, int which, const struct context_of *c, struct err *err)
 {
-	int64_t low = 0, high = 0;
-	sqlite3_stmt *stmt = NULL;
-	int rc = last_arrival(s, &high, err);
-	if (rc)
-		return rc;
-	int code =
-		sqlite3_prepare_v2(s->db,
-				   "SELECT id, real_ns FROM inbox_arrival WHERE id >= ? ORDER BY "
-				   "id LIMIT 1",
-				   -1, &stmt, NULL);
-	if (code)
-		return sql_error(s, code, err, "look for the time of context");
-	while (!rc && low < high) {
-		int64_t middle = low + (high - low) / 2;
-		(void)sqlite3_bind_int64(stmt, 1, middle);
-		rc = in_step(s, stmt, err, "look for the time of context");
-		bool before = rc > 0 && sqlite3_column_int64(stmt, 1) < since_ns;
-		int64_t id = rc > 0 ? sqlite3_column_int64(stmt, 0) : high;
-		rc = rc < 0 ? rc : 0;
-		if (before)
-			low = id + 1;
-		else
-			high = middle;
-		(void)sqlite3_reset(stmt);
+	sqlite3_stmt *stmt = in_statement(s, contexts[which].which, contexts[which].text, err);
+	if (!stmt)
+		return s->failed;
+	sql_bind_text(stmt, 1, c->agent);
+	(void)sqlite3_bind_int64(stmt, 2, c->since_ns);
+	(void)sqlite3_bind_int64(stmt, 3, c->until_ns);
+	int rc;
+	while ((rc = in_step(s, stmt, err, "read context")) > 0) {
+		rc = c->each(c->arg, in_blob(stmt, 0));
+		if (rc)
+			break;
 	}
-	(void)sqlite3_finalize(stmt);
-	*ret_id = low;
+	in_release(s, contexts[which].which, stmt);
 	return rc;
 }
 
 int inbox_each_context(struct store *s, const char *agent, int64_t since_ns, int64_t until_ns,
 		       int (*each)(void *arg, struct str batch), void *arg, struct err *err)
 {
-	int64_t from = 0;
-	int rc = since_ns < 0 ? 0 : first_since(s, since_ns - CLOCKS_DIFFER_NS, &from, err);
-	if (rc)
-		return rc;
-	sqlite3_stmt *stmt = in_statement(
-		s, IN_EACH_CONTEXT,
-		"SELECT batch FROM inbox_arrival WHERE id >= ?4 AND batch IS NOT NULL AND (?1 IS "
-		"NULL OR spool IN (SELECT id FROM inbox_spool WHERE agent = ?1)) AND "
-		"coalesce(to_ns, ?2) >= ?2 "
-		"AND coalesce(from_ns, ?3) <= ?3 ORDER BY id",
-		err);
-	if (!stmt)
-		return s->failed;
-	sql_bind_text(stmt, 1, agent);
-	(void)sqlite3_bind_int64(stmt, 2, since_ns);
-	(void)sqlite3_bind_int64(stmt, 3, until_ns);
-	(void)sqlite3_bind_int64(stmt, 4, from);
-	while ((rc = in_step(s, stmt, err, "read context")) > 0) {
-		rc = each(arg, in_blob(stmt, 0));
-		if (rc)
-			break;
-	}
-	in_release(s, IN_EACH_CONTEXT, stmt);
+	const struct context_of c = { agent, since_ns, until_ns, each, arg };
+	bool alone;
+	int rc = begin_reading(s, &alone, err);
+	for (int i = 0; i < 2 && !rc; i++)
+		rc = each_context(s, i, &c, err);
+	end_reading(s, alone);
 	return rc;
 }

@@ -39,11 +39,14 @@ CREATE TABLE inbox_arrival (
 	batch BLOB -- as it came, where it holds context
 ) STRICT;
 
--- When the ledger was brought up to which arrival, and how much context came since the last time:
--- by this old context goes.
+-- Each time that the ledger was brought up: to which arrival, and the context among them: how much,
+-- and of which times, by its senders. By this context is found, and what is old goes.
 CREATE TABLE inbox_fold (
-	arrival INTEGER PRIMARY KEY,
+	arrival INTEGER PRIMARY KEY, -- the last one
+	first INTEGER NOT NULL,
 	age_ns INTEGER NOT NULL,
+	from_ns INTEGER NOT NULL,
+	to_ns INTEGER NOT NULL,
 	bytes INTEGER NOT NULL
 ) STRICT;
 

@@ -395,8 +395,21 @@ static void context_is_kept_for_its_time_and_within_its_bytes(void **state)
 	assert_int_equal(contexts(&w, 101, 1000), 1);
 	pass(&w, 40 * SECOND);
 	assert_int_equal(contexts(&w, 0, 1000), 101);
+	assert_int_equal(contexts(&w, 10, 20), 11);
 	pass(&w, w.config.context_keep_ns / 2);
 	post_context(&w, 102, 111);
+	restart(&w, 0);
+	pass(&w, 31 * SECOND);
+	assert_int_equal(contexts(&w, 0, 1000), 111);
+	assert_int_equal(contexts(&w, 99, 103), 5);
+	assert_int_equal(contexts(&w, 99, 101), 3);
+	assert_int_equal(contexts(&w, 105, 107), 3);
+	assert_int_equal(contexts(&w, 112, 1000), 0);
+	assert_int_equal(ask("SELECT count(*) FROM inbox_fold"), 2);
+	assert_int_equal(
+		ask("SELECT (to_ns - from_ns) / 1000000000 FROM inbox_fold ORDER BY arrival "
+		    "DESC"),
+		9);
 	pass(&w, w.config.context_keep_ns / 2);
 	assert_int_equal(contexts(&w, 0, 1000), 10);
 	w.config.context_bytes = 100;
