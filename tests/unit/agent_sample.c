@@ -282,8 +282,7 @@ static void only_what_is_asked_for(void **state)
 		-EINVAL);
 }
 
-/* ---- when --------------------------------------------------------------------------------------
- */
+/* ---- when ---------------------------------------------------------------------------------- */
 
 static void instants_are_multiples_of_the_period(void **state)
 {
@@ -408,8 +407,7 @@ static void an_idle_node_is_sampled_if_asked(void **state)
 	samples_free(s);
 }
 
-/* ---- what it costs ------------------------------------------------------------------------------
- */
+/* ---- what it costs ------------------------------------------------------------------------- */
 
 static void shares_add_up_to_the_whole(void **state)
 {
