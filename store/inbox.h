@@ -47,8 +47,8 @@ int inbox_spool(struct store *s, const struct batch_sender *from, int64_t *ret_s
 		struct err *err);
 
 /* Arrivals are gathered in one table in the order they come, and from there taken into the ledger
- * and cleared: now and then, in a transaction of its own. Context that is older than keep_age_ns
- * or beyond max_bytes is dropped. *ret_more: there is more to drop. */
+ * and cleared now and then; then context that is older than keep_age_ns or beyond max_bytes is
+ * dropped. Each call is one transaction of its own, of some milliseconds; *ret_more: call again. */
 struct inbox_fold {
 	int64_t age_ns, real_ns;
 	int64_t keep_age_ns;

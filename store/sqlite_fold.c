@@ -1,4 +1,8 @@
-/* Arrivals become the ledger: spans of numbers and sums by sender. And what is old goes. */
+/* Arrivals become the ledger: spans of numbers and sums by sender. And what is old goes. Ten
+ * thousand senders take a third of a second, and agents wait for the thread that does it: so it is
+ * done in pieces, each a transaction of some milliseconds. A sender that is kept has in the tables
+ * all that had come from it, also what comes behind the arrival up to which the fold goes; who
+ * reads both passes over what is in its spans. */
 #include "store/sqlite_inbox.h"
 
 #include <errno.h>
@@ -6,7 +10,9 @@
 #include <string.h>
 
 #define MAX_SENDERS 65536 /* kept in memory from fold to fold; each has some 300 bytes */
-#define DROP_AT_ONCE 20000
+#define DROP_AT_ONCE 2000
+#define SENDERS_AT_ONCE 128
+#define CLEAR_AT_ONCE 4000 /* arrivals */
 
 /* ---- one sender ------------------------------------------------------------------------------ */
 
@@ -168,26 +174,66 @@ static int put_fold(struct store *s, const struct in_log *log, int64_t age_ns, s
 	return in_run(s, IN_PUT_FOLD, stmt, err, "keep the ledger");
 }
 
-static int keep_all(struct store *s, const struct inbox_fold *f, struct err *err)
+static int by_row(const void *a, const void *b)
 {
-	struct inbox *in = s->inbox;
-	int rc = 0;
+	const struct sender *x = *(struct sender *const *)a, *y = *(struct sender *const *)b;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int begin_pass(struct inbox *in)
+{
+	struct in_pass *p = &in->pass;
+	struct sender **list = in->n ? realloc(p->list, in->n * sizeof(struct sender *)) : p->list;
+	if (in->n && !list)
+		return -ENOMEM;
+	*p = (struct in_pass){ .list = list,
+			       .to = in->log.last,
+			       .arrivals = in->log.unfolded,
+			       .bytes = in->log.bytes,
+			       .open = true };
 	for (size_t i = 0; i < in->n_buckets; i++)
-		for (struct sender *p = in->buckets[i]; p && !rc; p = p->next)
-			if (p->now.dirty)
-				rc = keep_sender(s, p, err);
-	if (!rc)
-		rc = with_number(s, IN_CLEAR,
-				 "DELETE FROM inbox_arrival WHERE id > ?1 AND id <= ?2 AND batch "
-				 "IS NULL",
-				 in->log.folded, in->log.last, err);
-	if (!rc && in->log.bytes)
-		rc = put_fold(s, &in->log, f->age_ns, err);
+		for (struct sender *one = in->buckets[i]; one; one = one->next)
+			if (one->now.dirty)
+				p->list[p->n++] = one;
+	if (p->n)
+		qsort(p->list, p->n, sizeof *p->list, by_row);
+	return 0;
+}
+
+/* What one call has done, to be noted when it is committed. */
+struct piece {
+	size_t at;
+	int64_t folded;
+};
+
+static int clear(struct store *s, const struct inbox_fold *f, struct piece *done, struct err *err)
+{
+	const struct in_pass *p = &s->inbox->pass;
+	struct in_log log = { .last = p->to, .bytes = p->bytes };
+	int64_t to = p->to - done->folded < CLEAR_AT_ONCE ? p->to : done->folded + CLEAR_AT_ONCE;
+	int rc = with_number(
+		s, IN_CLEAR,
+		"DELETE FROM inbox_arrival WHERE id > ?1 AND id <= ?2 AND batch IS NULL",
+		done->folded, to, err);
+	if (!rc && to == p->to && p->bytes)
+		rc = put_fold(s, &log, f->age_ns, err);
 	if (!rc)
 		rc = with_number(s, IN_SET_FOLDED,
-				 "UPDATE inbox_clock SET folded = ?1 WHERE ?2 >= 0", in->log.last,
-				 0, err);
+				 "UPDATE inbox_clock SET folded = ?1 WHERE ?2 >= 0", to, 0, err);
+	done->folded = to;
 	return rc;
+}
+
+static int keep_some(struct store *s, const struct inbox_fold *f, struct piece *done,
+		     struct err *err)
+{
+	const struct in_pass *p = &s->inbox->pass;
+	int rc = 0;
+	*done = (struct piece){ .at = p->at, .folded = s->inbox->log.folded };
+	for (; done->at < p->n && done->at < p->at + SENDERS_AT_ONCE && !rc; done->at++)
+		if (p->list[done->at]->now.dirty)
+			rc = keep_sender(s, p->list[done->at], err);
+	return rc || done->at < p->n ? rc : clear(s, f, done, err);
 }
 
 /* The arrival up to which context is too old, or too much. 0: none. */
@@ -233,42 +279,58 @@ static int drop_old(struct store *s, const struct inbox_fold *f, bool *ret_more,
 }
 
 /* What is in the tables need not be kept in memory. */
-static void all_kept(struct inbox *in)
+static void is_kept(struct sender *p)
 {
-	for (size_t i = 0; i < in->n_buckets; i++)
-		for (struct sender *p = in->buckets[i]; p; p = p->next)
-			if (p->now.dirty) {
-				p->now.dirty = p->self_new = false;
-				p->now.n_recent = 0;
-				p->now.low = UINT64_MAX;
-				free(p->recent);
-				p->recent = NULL;
-				p->recent_cap = 0;
-			}
-	in->log.folded = in->log.last;
-	in->log.unfolded = in->log.bytes = 0;
+	p->now.dirty = p->self_new = false;
+	p->now.n_recent = 0;
+	p->now.low = UINT64_MAX;
+	free(p->recent);
+	p->recent = NULL;
+	p->recent_cap = 0;
+}
+
+static void note_piece(struct inbox *in, const struct piece *done)
+{
+	struct in_pass *p = &in->pass;
+	for (; p->at < done->at; p->at++)
+		is_kept(p->list[p->at]);
+	in->log.folded = done->folded;
+	if (p->at == p->n && done->folded == p->to) {
+		in->log.unfolded -= p->arrivals;
+		in->log.bytes -= p->bytes;
+		p->open = false;
+		p->drops = true;
+		if (in->n > MAX_SENDERS)
+			in_forget(in);
+	}
 	in->log_before = in->log;
-	if (in->n > MAX_SENDERS)
-		in_forget(in);
 }
 
 int inbox_fold(struct store *s, const struct inbox_fold *f, bool *ret_more, struct err *err)
 {
 	struct inbox *in;
+	struct piece done = { .at = 0 };
 	*ret_more = false;
 	if (s->in_transaction)
 		return err_set(err, -EALREADY, "store %s: a batch has begun already", s->path);
 	int rc = in_ready(s, &in, err);
+	bool begins = !rc && !in->pass.open && !in->pass.drops && in->log.unfolded;
+	if (begins && begin_pass(in))
+		rc = err_set(err, -ENOMEM, "store %s: out of memory", s->path);
 	if (!rc)
 		rc = sql_begin(s, err);
 	if (rc)
 		return rc;
-	if (in->log.unfolded)
-		rc = keep_all(s, f, err);
-	if (!rc)
-		rc = drop_old(s, f, ret_more, err);
+	bool keeps = in->pass.open;
+	rc = keeps ? keep_some(s, f, &done, err) : drop_old(s, f, ret_more, err);
 	rc = sql_end(s, rc, err);
-	if (!rc)
-		all_kept(in);
-	return rc;
+	if (rc)
+		return rc;
+	if (keeps) {
+		note_piece(in, &done);
+		*ret_more = true;
+	} else {
+		in->pass.drops = *ret_more;
+	}
+	return 0;
 }

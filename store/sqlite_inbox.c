@@ -202,7 +202,8 @@ static int catch_up(struct store *s, struct inbox *in, struct err *err)
 					   .real_ns = sqlite3_column_int64(stmt, 3),
 					   .from_ns = in_ns(stmt, 4),
 					   .to_ns = in_ns(stmt, 5) };
-		if (p && note(p, &a)) {
+		/* It may have been kept by a fold that did not come to its end. */
+		if (p && !spans_has(&p->now.spans, a.seq) && note(p, &a)) {
 			rc = err_set(err, -ENOMEM, "store %s: out of memory", s->path);
 			break;
 		}

@@ -134,12 +134,23 @@ struct in_log {
 	int64_t from_ns, to_ns; /* of its times, where there is any */
 };
 
+/* A fold that is under way: some senders at a call. The list is by number of the row, so that those
+ * of one call lie together in the tables. */
+struct in_pass {
+	struct sender **list;
+	size_t n, at;
+	int64_t to; /* the arrival up to which it goes */
+	uint64_t arrivals, bytes;
+	bool open, drops; /* drops: it is done, and old context goes now */
+};
+
 struct inbox {
 	struct sender **buckets;
 	size_t n_buckets, n;
 	struct sender *touched;
 	bool ready;                    /* what had arrived before this start is in the senders */
 	struct in_log log, log_before; /* before: at the begin of the transaction */
+	struct in_pass pass;
 };
 
 /* One more arrival, with so many bytes of context. */
@@ -157,7 +168,7 @@ int in_touch(struct inbox *in, struct sender *p);
 int in_describe(struct store *s, struct sender *p, const struct batch_sender *from,
 		struct err *err);
 int in_keep_self(struct store *s, const struct sender *p, struct err *err);
-void in_forget(struct inbox *in); /* all of them: they are in the tables */
+void in_forget(struct inbox *in); /* all of those that are as in the tables */
 
 #define IN_SUMS_BLOCK 64
 #define IN_SUMS_KEPT 4096 /* numbers below the newest whose sums are known */

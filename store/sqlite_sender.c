@@ -21,21 +21,29 @@ static void free_sender(struct sender *p)
 void in_forget(struct inbox *in)
 {
 	for (size_t i = 0; i < in->n_buckets; i++)
-		for (struct sender *p = in->buckets[i], *next; p; p = next) {
-			next = p->next;
+		for (struct sender **at = &in->buckets[i]; *at;) {
+			struct sender *p = *at;
+			if (p->now.dirty || p->touched || p->is_new) {
+				at = &p->next;
+				continue;
+			}
+			*at = p->next;
+			in->n--;
 			free_sender(p);
 		}
-	free(in->buckets);
-	in->buckets = NULL;
-	in->n_buckets = in->n = 0;
-	in->touched = NULL;
 }
 
 void inbox_free(struct inbox *in)
 {
 	if (!in)
 		return;
-	in_forget(in);
+	for (size_t i = 0; i < in->n_buckets; i++)
+		for (struct sender *p = in->buckets[i], *next; p; p = next) {
+			next = p->next;
+			free_sender(p);
+		}
+	free(in->buckets);
+	free(in->pass.list);
 	free(in);
 }
 
