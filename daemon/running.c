@@ -7,6 +7,7 @@
 #include "daemon/gather.h"
 #include "daemon/parts.h"
 #include "lib/num.h"
+#include "schema/runid.h"
 
 struct asking {
 	struct store *s;
@@ -107,6 +108,45 @@ static int tell_progress(struct store *s, int64_t run, struct gather_running *r,
 	return rc;
 }
 
+/* ---- a runner that has no history of its own ---------------------------------------------------
+ */
+
+struct wanted {
+	const char *case_, *platform;
+	char run_id[RUNID_BYTES];
+};
+
+static int look(void *arg, const struct cell *c)
+{
+	struct wanted *w = arg;
+	if (!c->ok.run_id || strcmp(c->case_, w->case_) != 0 ||
+	    strcmp(c->platform, w->platform) != 0)
+		return 0;
+	(void)strncpy(w->run_id, c->ok.run_id, sizeof w->run_id - 1);
+	return 1;
+}
+
+/* As long as the latest result of the same cell took. */
+static int expect(struct store *s, struct gather_running *r, struct err *err)
+{
+	struct wanted w = { .case_ = r->case_, .platform = r->platform };
+	struct record rec;
+	if (known(r->expected_s) || !r->suite || !r->app || !r->case_ || !r->platform)
+		return 0;
+	int rc = store_each_cell(s, r->suite, r->app, look, &w, err);
+	if (rc <= 0)
+		return rc;
+	rc = store_get_run(s, w.run_id, &rec, err);
+	if (!rc) {
+		r->expected_s = rec.body.context.process_wall_s;
+		if (!known(r->steps_expected))
+			r->steps_expected = rec.body.roi.steps;
+		r->end_ns = r->ended ? ROI_UNKNOWN : expected_end(r);
+	}
+	record_done(&rec);
+	return rc;
+}
+
 static int one(void *arg, const struct inbox_run *run)
 {
 	const struct asking *a = arg;
@@ -119,6 +159,8 @@ static int one(void *arg, const struct inbox_run *run)
 		rc = err_set(a->err, -ENOMEM, "out of memory");
 	if (!rc && r.exec)
 		rc = tell_progress(a->s, run->id, &r, a->err);
+	if (!rc)
+		rc = expect(a->s, &r, a->err);
 	if (!rc)
 		rc = a->each(a->arg, &r);
 	parts_done(&p);

@@ -629,6 +629,39 @@ static void runs_in_progress_tell_how_far_they_are(void **state)
 	stop(&w);
 }
 
+/* A runner on a node without a store of its own can't say how long its run will take. */
+static void what_the_runner_does_not_expect_the_last_result_tells(void **state)
+{
+	(void)state;
+	struct world w = start();
+	static struct frames f;
+	struct record rec;
+	record_init(&rec);
+	rec.body.run_id = "20260928T000000Z-00000001";
+	rec.body.suite = "demo";
+	rec.body.app = "cg";
+	rec.body.case_ = "small";
+	rec.body.platform = "cpu.none";
+	rec.body.kind = "measured";
+	rec.body.utc = "2026-09-28T00:00:00Z";
+	rec.body.status = "ok";
+	rec.body.roi.wall_s = 8;
+	rec.body.roi.steps = 60;
+	rec.body.context.process_wall_s = 9;
+	f = (struct frames){ .n = 0 };
+	put_announce(&f);
+	f.items[0].as.run_announce.expected_s = (double)NAN;
+	f.items[0].as.run_announce.steps = (double)NAN;
+	put_start(&f, 0);
+	(void)say(&w, 0, f.items, 2);
+	assert_running(&w, WHO "0 of 3, warmup.0\n");
+	add(w.s, &rec);
+	assert_running(&w, WHO "0 of 3, warmup.0, ends at 27\n");
+	record_done(&rec);
+	arena_free(&f.a);
+	stop(&w);
+}
+
 int main(void)
 {
 	(void)alarm(300);
@@ -651,6 +684,7 @@ int main(void)
 		TEST(nonsense_in_frames_is_counted_and_stops_nothing),
 		TEST(a_run_that_nobody_announced_is_told_as_failed),
 		TEST(runs_in_progress_tell_how_far_they_are),
+		TEST(what_the_runner_does_not_expect_the_last_result_tells),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
