@@ -222,7 +222,9 @@ static void declare(struct fiction *t)
 	block_clear(&platform_info_block, &t->platform.info);
 	t->platform.info.cpus = 4;
 	t->o = (struct sweep_options){ .suite = &t->suite, .platform = &t->platform };
-	t->fill = (struct fill){ &t->o, "0123abc", "performance", NO };
+	t->fill = (struct fill){
+		.o = &t->o, .git_commit = "0123abc", .governor = "performance", .git_dirty = NO
+	};
 }
 
 static void invent(struct fiction *t, uint64_t number_of_run)
