@@ -138,6 +138,7 @@ static void scan_begin(struct folder *folder)
 		return;
 	if (folder->scan)
 		(void)closedir(folder->scan);
+	*folder->held = 0;
 	if (!fstat(folder->fd, &st))
 		folder->changed = st.st_mtim;
 	int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -164,43 +165,63 @@ static void clear_old(struct folder *folder, const char *name)
 			 a->config->forget_s);
 }
 
-/* Some entries; true: there are more. */
-static bool scan_go_on(struct folder *folder)
+/* Some entries. Where there is no room for one, the reading stands still until there is. */
+static void scan_go_on(struct folder *folder)
 {
-	bool losses = false;
-	for (int i = 0; folder->scan && i < A_TURN; i++) {
-		const struct dirent *e = readdir(folder->scan);
-		if (!e) {
-			(void)closedir(folder->scan);
-			folder->scan = NULL;
-			losses = true;
-			break;
+	for (int i = 0; i < A_TURN; i++) {
+		if (!*folder->held) {
+			const struct dirent *e = readdir(folder->scan);
+			if (!e)
+				break;
+			(void)snprintf(folder->held, sizeof folder->held, "%s", e->d_name);
 		}
-		if (take_name(folder, e->d_name) == -ENOSPC)
-			folder->more = true;
-		clear_old(folder, e->d_name);
+		if (take_name(folder, folder->held) == -ENOSPC)
+			return;
+		clear_old(folder, folder->held);
+		*folder->held = 0;
+		if (i + 1 == A_TURN)
+			return;
 	}
-	if (losses)
-		folder_losses(folder);
-	return folder->scan != NULL;
+	(void)closedir(folder->scan);
+	folder->scan = NULL;
+	folder_losses(folder);
 }
 
-bool folders_go_on(struct agent *a)
+/* Some room at once, or any after a while. */
+static bool has_room(const struct agent *a)
 {
-	bool more = false;
 	size_t most = (size_t)a->config->processes;
-	int64_t now = agent_now();
+	return a->n_follows + most / 8 < most ||
+	       (a->n_follows < most && agent_now() >= a->folders->more_ns);
+}
+
+void folders_go_on(struct agent *a)
+{
 	for (struct folder *f = a->folders->first; f; f = f->next) {
-		bool room = a->n_follows + most / 8 < most ||
-			    (a->n_follows < most && now >= a->folders->more_ns);
-		if (f->more && !f->scan && room) {
+		bool waits = f->more || *f->held;
+		if (waits && !has_room(a))
+			continue;
+		if (waits)
+			a->folders->more_ns = agent_now() + LOOK_AGAIN_NS;
+		if (f->more && !f->scan)
 			scan_begin(f);
-			a->folders->more_ns = now + LOOK_AGAIN_NS;
-		}
 		if (f->scan)
-			more |= scan_go_on(f);
+			scan_go_on(f);
 	}
-	return more;
+}
+
+int64_t folders_next(const struct agent *a)
+{
+	int64_t next = CORE_NEVER;
+	for (const struct folder *f = a->folders->first; f; f = f->next) {
+		if (f->fd < 0 || (!f->scan && !f->more))
+			continue;
+		if ((f->scan && !*f->held) || has_room(a))
+			return 0;
+		if (a->n_follows < (size_t)a->config->processes && a->folders->more_ns < next)
+			next = a->folders->more_ns;
+	}
+	return next;
 }
 
 /* ---- folders -------------------------------------------------------------------------------- */
@@ -231,6 +252,7 @@ static void close_folder(struct folder *folder)
 	if (folder->fd >= 0)
 		(void)close(folder->fd);
 	folder->scan = NULL;
+	*folder->held = 0;
 	folder->watch = folder->fd = -1;
 }
 
@@ -406,14 +428,6 @@ void folders_check(struct agent *a)
 			  st.st_mtim.tv_nsec != f->changed.tv_nsec || f->own))
 			scan_begin(f);
 	}
-}
-
-int64_t folders_next(const struct agent *a)
-{
-	for (const struct folder *f = a->folders->first; f; f = f->next)
-		if (f->more && a->n_follows < (size_t)a->config->processes)
-			return a->folders->more_ns;
-	return CORE_NEVER;
 }
 
 int folders_open(struct agent *a, const char *own, struct err *err)

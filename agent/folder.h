@@ -23,6 +23,7 @@ struct folder {
 	int watch;
 	bool own;
 	bool more;               /* something in it had no room */
+	char held[256];          /* what is to be taken next of scan, "": to be read */
 	DIR *scan;               /* being read */
 	struct timespec changed; /* when the last reading began: its mtime */
 	bool listed;             /* in the configuration, as it is now */

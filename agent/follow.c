@@ -360,8 +360,7 @@ static int begin(struct agent *a, int fd, const struct found *x, const struct fo
 	if (rc) {
 		f->fd = -1; /* the caller closes it */
 		release(f);
-		return rc == -ENOSPC ? -EAGAIN
-				     : err_set(err, rc, "follow a log: %s", strerror(-rc));
+		return rc == -ENOSPC ? rc : err_set(err, rc, "follow a log: %s", strerror(-rc));
 	}
 	struct follow **at = bucket(a, f->ino);
 	f->next = *at;

@@ -137,8 +137,9 @@ void follow_close_all(struct agent *a);
 int folders_open(struct agent *a, const char *own, struct err *err);
 int folders_set(struct agent *a, const char *const *paths, size_t n, struct err *err);
 void folders_close(struct agent *a);
-/* Goes on where room was missing. true: there is more. */
-bool folders_go_on(struct agent *a);
+/* Goes on reading folders, where there is room for what is in them; when to call it next. */
+void folders_go_on(struct agent *a);
+int64_t folders_next(const struct agent *a);
 struct json_t *folders_list(const struct agent *a); /* their paths */
 bool folder_is_own(const struct folder *folder);
 const char *folder_path(const struct folder *folder);
@@ -146,8 +147,7 @@ void folder_done(struct folder *folder, const char *name, bool durable, dev_t de
 /* The folder in which this file lies, or NULL; name: of the file, "" when it has none. */
 struct folder *folders_of(const struct agent *a, int fd, char name[256]);
 void folder_more(struct folder *folder);
-void folders_check(struct agent *a);         /* now and then, for what no event tells */
-int64_t folders_next(const struct agent *a); /* when folders_go_on may find room */
+void folders_check(struct agent *a); /* now and then, for what no event tells */
 
 /* ---- intake.c ------------------------------------------------------------------------------- */
 

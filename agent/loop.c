@@ -176,7 +176,7 @@ static void turn(uv_prepare_t *handle)
 {
 	struct agent *a = handle->data;
 	a->again = do_all(a);
-	a->again |= folders_go_on(a);
+	folders_go_on(a);
 	make_durable(a);
 	a->again |= do_all(a); /* what was made durable is let go */
 	if (a->dirty)

@@ -52,7 +52,8 @@ int process_name_read(struct process_name *ret, const char *stream)
 {
 	size_t boot = strcspn(stream, "-");
 	*ret = (struct process_name){ .pid = 0 };
-	if (!boot || boot >= sizeof ret->boot || !isdigit((unsigned char)stream[boot + 1]))
+	if (!boot || boot >= sizeof ret->boot || stream[boot] != '-' ||
+	    !isdigit((unsigned char)stream[boot + 1]))
 		return -EINVAL;
 	memcpy(ret->boot, stream, boot);
 	char *end;
