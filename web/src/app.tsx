@@ -206,7 +206,8 @@ async function fetch_report(): Promise<string> {
 }
 
 // Behind the daemon: the data come by themselves, and again when something was stored. A burst of
-// runs is one look; what happened while a look was under way is the next one.
+// runs is one look; what happened while a look was under way is the next one. A large report takes its
+// time here: then it is looked at less often.
 async function live(): Promise<void> {
 	start(await fetch_report());
 	let busy = false, again = false;
@@ -216,11 +217,11 @@ async function live(): Promise<void> {
 			return;
 		for (busy = true; again;) {
 			again = false;
-			const before = hash.value;
+			const before = hash.value, began = performance.now();
 			const text = await fetch_report().catch(() => null);
 			if (text !== null && hash.value !== before)
 				load(text);
-			await new Promise((done) => setTimeout(done, 500));
+			await new Promise((done) => setTimeout(done, Math.max(500, 4 * (performance.now() - began))));
 		}
 		busy = false;
 	};
