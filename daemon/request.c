@@ -134,9 +134,10 @@ static int find_route(struct request *r, const char *method, struct answer *a)
 {
 	struct err err = { { 0 } };
 	if (!r->target)
-		r->target = malloc(sizeof *r->target);
+		r->target = malloc(sizeof *r->target + ROUTE_ID_BYTES);
 	if (!r->target)
 		return -ENOMEM; /* no answer, the connection ends */
+	r->id = (char *)(r->target + 1);
 	int rc = target_parse(r->target, r->raw, &err);
 	if (rc) {
 		r->target->path = rc == -ENAMETOOLONG ? "/" : r->target->path;
@@ -208,6 +209,7 @@ static void check_body(struct request *r, const struct body_headers *h, const ch
 		r->has_body = true;
 	free(r->target);
 	r->target = NULL;
+	r->id = NULL;
 	body_begin(&r->body, &s->bodies, s->body_max, length);
 }
 

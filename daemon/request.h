@@ -46,10 +46,10 @@ struct request {
 	struct MHD_Connection *connection;
 	char *raw;             /* the target as it came, with its query */
 	const char *line;      /* where libmicrohttpd has it; only to be compared */
-	struct target *target; /* large: gone again while a body is read and stored */
+	struct target *target; /* large, with id: gone again while a body is read and stored */
+	char *id;
 	char method[12];       /* for the log */
 	const struct route *route;
-	char id[ROUTE_ID_BYTES];
 	enum media media;
 	bool gzip, is_checked, has_begun, has_body;
 	uint64_t version, began_ns;

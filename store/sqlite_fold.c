@@ -186,11 +186,11 @@ static int begin_pass(struct inbox *in)
 	struct sender **list = in->n ? realloc(p->list, in->n * sizeof(struct sender *)) : p->list;
 	if (in->n && !list)
 		return -ENOMEM;
-	*p = (struct in_pass){ .list = list,
-			       .to = in->log.last,
-			       .arrivals = in->log.unfolded,
-			       .bytes = in->log.bytes,
-			       .open = true };
+	*p = (struct in_pass){
+		.list = list, .log = in->log, .cleared = in->log.folded, .open = true
+	};
+	in->log.bytes = 0; /* of the next one from here on */
+	in->log_before = in->log;
 	for (size_t i = 0; i < in->n_buckets; i++)
 		for (struct sender *one = in->buckets[i]; one; one = one->next)
 			if (one->now.dirty)
@@ -203,24 +203,27 @@ static int begin_pass(struct inbox *in)
 /* What one call has done, to be noted when it is committed. */
 struct piece {
 	size_t at;
-	int64_t folded;
+	int64_t cleared;
+	bool ended;
 };
 
+/* Where a row stands for nothing but its number, it may go now; the others stay until they are too
+ * old. Only at the end the ledger is up to the last of them: until then who reads looks at both. */
 static int clear(struct store *s, const struct inbox_fold *f, struct piece *done, struct err *err)
 {
 	const struct in_pass *p = &s->inbox->pass;
-	struct in_log log = { .last = p->to, .bytes = p->bytes };
-	int64_t to = p->to - done->folded < CLEAR_AT_ONCE ? p->to : done->folded + CLEAR_AT_ONCE;
+	int64_t from = p->cleared, last = p->log.last;
+	done->cleared = last - from < CLEAR_AT_ONCE ? last : from + CLEAR_AT_ONCE;
+	done->ended = done->cleared == last;
 	int rc = with_number(
 		s, IN_CLEAR,
-		"DELETE FROM inbox_arrival WHERE id > ?1 AND id <= ?2 AND batch IS NULL",
-		done->folded, to, err);
-	if (!rc && to == p->to && p->bytes)
-		rc = put_fold(s, &log, f->age_ns, err);
-	if (!rc)
+		"DELETE FROM inbox_arrival WHERE id > ?1 AND id <= ?2 AND batch IS NULL", from,
+		done->cleared, err);
+	if (!rc && done->ended && p->log.bytes)
+		rc = put_fold(s, &p->log, f->age_ns, err);
+	if (!rc && done->ended)
 		rc = with_number(s, IN_SET_FOLDED,
-				 "UPDATE inbox_clock SET folded = ?1 WHERE ?2 >= 0", to, 0, err);
-	done->folded = to;
+				 "UPDATE inbox_clock SET folded = ?1 WHERE ?2 >= 0", last, 0, err);
 	return rc;
 }
 
@@ -229,7 +232,7 @@ static int keep_some(struct store *s, const struct inbox_fold *f, struct piece *
 {
 	const struct in_pass *p = &s->inbox->pass;
 	int rc = 0;
-	*done = (struct piece){ .at = p->at, .folded = s->inbox->log.folded };
+	*done = (struct piece){ .at = p->at, .cleared = p->cleared };
 	for (; done->at < p->n && done->at < p->at + SENDERS_AT_ONCE && !rc; done->at++)
 		if (p->list[done->at]->now.dirty)
 			rc = keep_sender(s, p->list[done->at], err);
@@ -287,6 +290,9 @@ static void is_kept(struct sender *p)
 	free(p->recent);
 	p->recent = NULL;
 	p->recent_cap = 0;
+	free(p->self);
+	p->self = NULL;
+	p->self_n = 0;
 }
 
 static void note_piece(struct inbox *in, const struct piece *done)
@@ -294,16 +300,16 @@ static void note_piece(struct inbox *in, const struct piece *done)
 	struct in_pass *p = &in->pass;
 	for (; p->at < done->at; p->at++)
 		is_kept(p->list[p->at]);
-	in->log.folded = done->folded;
-	if (p->at == p->n && done->folded == p->to) {
-		in->log.unfolded -= p->arrivals;
-		in->log.bytes -= p->bytes;
+	p->cleared = done->cleared;
+	if (done->ended) {
+		in->log.folded = p->log.last;
+		in->log.unfolded -= p->log.unfolded;
+		in->log_before = in->log;
 		p->open = false;
 		p->drops = true;
 		if (in->n > MAX_SENDERS)
 			in_forget(in);
 	}
-	in->log_before = in->log;
 }
 
 int inbox_fold(struct store *s, const struct inbox_fold *f, bool *ret_more, struct err *err)

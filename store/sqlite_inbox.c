@@ -115,7 +115,7 @@ int inbox_set_age(struct store *s, int64_t age_ns, struct err *err)
 static int remember(struct sender *p, uint64_t seq, uint64_t sum)
 {
 	if (p->now.n_recent == p->recent_cap) {
-		size_t cap = p->recent_cap ? 2 * p->recent_cap : 8;
+		size_t cap = p->recent_cap ? 2 * p->recent_cap : 2;
 		struct in_sum *recent = realloc(p->recent, cap * sizeof *recent);
 		if (!recent)
 			return -ENOMEM;

@@ -139,8 +139,8 @@ struct in_log {
 struct in_pass {
 	struct sender **list;
 	size_t n, at;
-	int64_t to; /* the arrival up to which it goes */
-	uint64_t arrivals, bytes;
+	struct in_log log; /* as it was at its begin: it goes up to the last arrival of then */
+	int64_t cleared;
 	bool open, drops; /* drops: it is done, and old context goes now */
 };
 

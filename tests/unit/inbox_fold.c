@@ -18,6 +18,8 @@
 static struct store *s;
 static int64_t age_ns;
 
+static unsigned n_context; /* that arrived and is not old */
+
 static void sender_of(struct batch_sender *ret, unsigned i, uint64_t seq)
 {
 	static char name[20];
@@ -31,6 +33,7 @@ static void sender_of(struct batch_sender *ret, unsigned i, uint64_t seq)
 static void arrive(unsigned from, unsigned to, uint64_t seq, bool context)
 {
 	assert_int_equal(store_begin(s, NULL), 0);
+	n_context += context ? to - from : 0;
 	for (unsigned i = from; i < to; i++) {
 		struct batch_sender b;
 		int64_t spool;
@@ -61,6 +64,13 @@ static void fold_all(void)
 		assert_true(i < 100);
 }
 
+static int count_context(void *arg, struct str batch)
+{
+	(void)batch;
+	++*(unsigned *)arg;
+	return 0;
+}
+
 struct expected {
 	uint64_t last; /* of the lower half; the upper one has one less */
 	unsigned n;
@@ -84,6 +94,9 @@ static void expect(struct store *by, uint64_t last)
 	struct expected e = { .last = last };
 	assert_int_equal(inbox_each_ledger(by, NULL, INT64_MIN, INT64_MAX, look, &e, NULL), 0);
 	assert_int_equal(e.n, SENDERS);
+	unsigned n = 0;
+	assert_int_equal(inbox_each_context(by, NULL, 0, INT64_MAX, count_context, &n, NULL), 0);
+	assert_int_equal(n, n_context);
 }
 
 static void all_are_known(uint64_t last)
