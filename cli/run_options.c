@@ -20,11 +20,9 @@ static const char epilog[] =
 	"  roimeter run --app mine --case first -- ./program --size 100\n"
 	"  roimeter run --suite suites/demo.yaml all\n"
 	"  roimeter run --suite suites/demo.yaml 'heat/*' lammps --order interleaved --clean 10\n"
-	"As a service (docs/run.md):\n"
-	"  roimeterd --listen 127.0.0.1:8640 --db roimeter.db\n"
-	"  roimeter-agent --server http://127.0.0.1:8640 --socket ./agent.sock --spool ./spool\n"
-	"  ROIMETER_AGENT=./agent.sock roimeter run --server http://127.0.0.1:8640 ...\n"
-	"  curl http://127.0.0.1:8640/api/v1/runs\n"
+	"As a service, with roimeterd and roimeter-agent (docs/run.md has all it takes):\n"
+	"  roimeter run --server http://collector:8640 --suite suites/demo.yaml all\n"
+	"  roimeter agent-status\n"
 	"Collectors: none is the only one there is so far.";
 
 static int parse(struct run_options *o, int argc, char **argv, int *ret_first, struct err *err)
