@@ -41,7 +41,7 @@ static const struct conf_key keys[] = {
 	  "names to pass on from the caller's environment; a name may end in *" },
 	{ "platform", "id", CONF_TEXT, TOP(platform), NULL, 0, 0, NULL,
 	  "name of this machine in place of the one found out, as in cpu-amd-epyc-7763.linux6.1" },
-	{ "launcher", "command", CONF_WORDS, OF_LAUNCHER(command), NULL, 0, 0, NULL,
+	{ "launcher", "command", CONF_ARGV, OF_LAUNCHER(command), NULL, 0, 0, NULL,
 	  "what stands before the application's command; {ranks} and {threads} are put in" },
 	{ "launcher", "env", CONF_WORDS, OF_LAUNCHER(env), NULL, 0, 0, NULL,
 	  "names that it needs from the caller's environment; a name may end in *" },

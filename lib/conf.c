@@ -13,7 +13,8 @@
 #include "lib/file.h"
 
 #define FILE_MAX (1 << 20)
-#define LINE_MAX_ 190  /* inih's own limit is 200 with its ends; a longer line it would cut in two \
+#define LINE_MAX_                                                                                  \
+	190            /* inih's own limit is 200 with its ends; a longer line it would cut in two \
 			*/
 #define WORD_MAX 150   /* so that "key = word" is no longer than a line */
 #define SECTION_MAX 48 /* the same, for [section] */
@@ -59,14 +60,20 @@ static bool is_choice(const char *choices, const char *value)
 	return false;
 }
 
-static int take_words(struct arena *a, struct conf_words *words, const char *key, const char *value,
-		      struct err *err)
+static bool is_list(enum conf_type type)
 {
+	return type == CONF_WORDS || type == CONF_ARGV;
+}
+
+static int take_words(struct arena *a, struct conf_words *words, const struct conf_key *k,
+		      const char *value, struct err *err)
+{
+	const char *key = k->key, *between = k->type == CONF_ARGV ? " \t" : " \t,";
 	size_t cap = words->n;
 	char *copy = arena_strdup(a, value), *save = NULL;
 	if (!copy)
 		return -ENOMEM;
-	for (char *w = strtok_r(copy, " \t,", &save); w; w = strtok_r(NULL, " \t,", &save)) {
+	for (char *w = strtok_r(copy, between, &save); w; w = strtok_r(NULL, between, &save)) {
 		if (w[0] == ';') /* "=;x" and ",;x", which would come back as a comment */
 			return err_set(err, -EINVAL,
 				       "%s: a word can't begin with ;, which begins a comment",
@@ -128,7 +135,8 @@ static int take_value(const struct conf_key *k, struct arena *a, void *base, con
 			return err_set(err, -EINVAL, "%s = %s: expected yes or no", k->key, value);
 		return 0;
 	case CONF_WORDS:
-		return take_words(a, at, k->key, value, err);
+	case CONF_ARGV:
+		return take_words(a, at, k, value, err);
 	}
 	return -EINVAL;
 }
@@ -302,11 +310,11 @@ static int take_line(struct parse *p, const char *section, const char *key, cons
 	if (!base || note_given(p, k, section, &before))
 		return err_set(&p->why, -ENOMEM, "out of memory, or more than %d sections",
 			       ITEMS_MAX);
-	if (before && k->type != CONF_WORDS)
+	if (before && !is_list(k->type))
 		return err_set(&p->why, -EINVAL, "%s is given twice in this section; leave one",
 			       key);
 	/* The file's words take the place of the default's or of an earlier file's. */
-	if (!before && k->type == CONF_WORDS)
+	if (!before && is_list(k->type))
 		*(struct conf_words *)(void *)((char *)base + k->offset) = (struct conf_words){ 0 };
 	return take_value(k, p->arena, base, value, &p->why);
 }
@@ -424,6 +432,7 @@ static void print_value(const struct conf_key *k, const void *base, struct buf *
 		buf_puts(b, *(const bool *)at ? " yes" : " no");
 		break;
 	case CONF_WORDS:
+	case CONF_ARGV:
 		print_words(k, at, b);
 		break;
 	}

@@ -19,7 +19,8 @@ enum conf_type {
 	CONF_NUMBER, /* double within min..max; NAN when empty */
 	CONF_FLAG,   /* bool: yes, no, true, false, on, off, 1, 0 */
 	CONF_CHOICE, /* const char *, one of choices */
-	CONF_WORDS,  /* struct conf_words, separated by blanks */
+	CONF_WORDS,  /* struct conf_words, separated by blanks or commas */
+	CONF_ARGV,   /* struct conf_words, separated by blanks: a command */
 };
 
 struct conf_words {

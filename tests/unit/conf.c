@@ -24,7 +24,7 @@ struct settings {
 	const char *text, *choice;
 	double number, count;
 	bool flag;
-	struct conf_words words;
+	struct conf_words words, command;
 	struct conf_list items;
 };
 
@@ -39,6 +39,8 @@ static const struct conf_key keys[] = {
 	{ "two", "flag", CONF_FLAG, offsetof(struct settings, flag), "yes", 0, 0, NULL, "a flag" },
 	{ "two", "words", CONF_WORDS, offsetof(struct settings, words), "a b", 0, 0, NULL,
 	  "words" },
+	{ "two", "command", CONF_ARGV, offsetof(struct settings, command), NULL, 0, 0, NULL,
+	  "a command" },
 	{ "item", "words", CONF_WORDS, offsetof(struct item, words), "x", 0, 0, NULL, "its words" },
 	{ "item", "flag", CONF_FLAG, offsetof(struct item, flag), "no", 0, 0, NULL, "its flag" },
 };
@@ -224,12 +226,24 @@ static void every_failed_allocation_is_survived_and_said(void **state)
 	}
 }
 
+static void a_comma_is_part_of_a_commands_word(void **state)
+{
+	(void)state;
+	static const char text[] =
+		"[two]\nwords = a,b c\ncommand = mpirun --host h1,h2 -n {ranks}\n";
+	assert_int_equal(conf_parse(&table, &s, &arena, "f", text, strlen(text), NULL), 0);
+	assert_int_equal(s.words.n, 3);
+	assert_int_equal(s.command.n, 5);
+	assert_string_equal(s.command.items[2], "h1,h2");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(defaults_are_what_the_table_says, reset),
 		cmocka_unit_test_setup(a_file_goes_over_the_defaults, reset),
 		cmocka_unit_test_setup(a_second_file_may_say_it_again, reset),
+		cmocka_unit_test_setup(a_comma_is_part_of_a_commands_word, reset),
 		cmocka_unit_test_setup(faults_are_told_with_their_line, reset),
 		cmocka_unit_test_setup(lines_that_the_parser_would_cut_are_refused, reset),
 		cmocka_unit_test_setup(what_is_printed_parses_back_to_itself, reset),
