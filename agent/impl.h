@@ -26,6 +26,8 @@ struct samples;
 struct sampled;
 struct folder;
 struct connection;
+struct notebook;
+struct orphan;
 
 /* One log that is followed. Freed when its handle is closed. */
 struct follow {
@@ -85,6 +87,9 @@ struct agent {
 	struct folders *folders;
 	struct process_view view;
 	struct runs runs;
+	struct notebook *notebook; /* NULL: it could not be opened */
+	struct orphan *orphans;
+	bool forgetting; /* the notebook has trouble: said once */
 
 	char boot[40], host[256];
 	int64_t start_real_ns;
@@ -155,6 +160,20 @@ int intake_open(struct agent *a, int listening, struct err *err);
 void intake_close(struct agent *a);
 void intake_kept(struct agent *a, uint64_t seq); /* all that was put is durable, up to seq */
 void intake_delivered(struct agent *a, uint64_t seq);
+
+/* ---- orphan.c: runs that the next life of the agent is to know ------------------------------ */
+
+/* Runs of an earlier life: those whose runner lives are watched, those whose runner is gone end. */
+void orphans_open(struct agent *a);
+void orphans_close(struct agent *a);
+/* The runner at the other end announced this run; its end was put, by itself or for it. */
+void orphans_announced(struct agent *a, const char *run, int64_t real_ns,
+		       const struct unixsock_peer *runner);
+void orphans_over(struct agent *a, const char *run);
+/* All that was put is durable: so is now what the two said, or it is a warning. */
+void orphans_durable(struct agent *a);
+void orphans_go_on(struct agent *a);
+int64_t orphans_next(const struct agent *a); /* when orphans_go_on has something to do */
 
 /* ---- self.c --------------------------------------------------------------------------------- */
 

@@ -115,8 +115,10 @@ static void act(struct connection *c, const struct frame *f)
 	if (frame_exec(f).p)
 		text(more, frame_exec(f));
 	if (f->type == FRAME_RUN_ANNOUNCE &&
-	    !core_announced(a->core, run, c->peer.uid, c, agent_now()))
+	    !core_announced(a->core, run, c->peer.uid, c, agent_now())) {
 		c->announced = true;
+		orphans_announced(a, run, f->as.run_announce.real_ns, &c->peer);
+	}
 	if (f->type == FRAME_EXECUTION_START)
 		core_execution(a->core, run, more);
 	if (f->type == FRAME_EXECUTION_END)
@@ -126,8 +128,10 @@ static void act(struct connection *c, const struct frame *f)
 		text(more, f->as.process.stream);
 		core_brought(a->core, run, more);
 	}
-	if (f->type == FRAME_RUN_END)
+	if (f->type == FRAME_RUN_END) {
 		core_run_over(a->core, run, agent_now());
+		orphans_over(a, run);
+	}
 	runs_note(&a->runs, f, c->peer.uid, c);
 }
 

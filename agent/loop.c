@@ -84,6 +84,7 @@ static void end_run(struct agent *a, const struct core_action *do_)
 	if (!rc) {
 		log_warn("run %s: its runner is gone; it ends as interrupted", do_->run);
 		runs_remove(&a->runs, do_->run);
+		orphans_over(a, do_->run);
 		a->dirty = true;
 	}
 	core_run_ended(a->core, do_->run, rc, agent_now());
@@ -145,6 +146,7 @@ static void make_durable(struct agent *a)
 			log_warn("spool: %s; tried again each second", err.text);
 	} else {
 		a->dirty = false;
+		orphans_durable(a);
 		intake_kept(a, seq);
 		if (a->losing)
 			log_info("spool: works again");
@@ -156,8 +158,11 @@ static void make_durable(struct agent *a)
 static void set_clock(struct agent *a)
 {
 	int64_t now = agent_now(), next = core_next(a->core), folders = folders_next(a);
+	int64_t orphans = orphans_next(a);
 	if (folders < next)
 		next = folders;
+	if (orphans < next)
+		next = orphans;
 	if (a->dirty && a->retry_ns < next)
 		next = a->retry_ns;
 	if (a->again)
@@ -175,6 +180,7 @@ static void set_clock(struct agent *a)
 static void turn(uv_prepare_t *handle)
 {
 	struct agent *a = handle->data;
+	orphans_go_on(a);
 	a->again = do_all(a);
 	folders_go_on(a);
 	make_durable(a);
@@ -305,6 +311,7 @@ static int start(struct agent *a, const struct agent_config *config, int listeni
 	a->core = core_new(&numbers, agent_now());
 	if (!a->core || !a->scratch)
 		return err_set(err, -ENOMEM, "out of memory");
+	orphans_open(a);
 	rc = sampling_open(a, err);
 	if (!rc)
 		rc = intake_open(a, listening, err);
@@ -418,6 +425,7 @@ void agent_stop(struct agent *a)
 	intake_close(a);
 	follow_close_all(a);
 	folders_close(a);
+	orphans_close(a);
 	sampling_close(a);
 	uv_close((uv_handle_t *)&a->turn, own_closed);
 	uv_close((uv_handle_t *)&a->clock, own_closed);

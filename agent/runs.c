@@ -116,6 +116,16 @@ void runs_hangup(struct runs *r, const void *connection)
 			i->connection = NULL;
 }
 
+void runs_recall(struct runs *r, const char *run, uid_t uid, int64_t announced_real_ns)
+{
+	struct run_info *i = add(r, str_of(run));
+	if (!i)
+		return;
+	i->uid = uid;
+	i->announced_real_ns = announced_real_ns;
+	i->recalled = true;
+}
+
 void runs_remove(struct runs *r, const char *run)
 {
 	struct run_info **at = find(r, str_of(run));

@@ -15,6 +15,7 @@ struct run_info {
 	uid_t uid;
 	int64_t announced_real_ns;  /* ROI_UNKNOWN: this agent was not there */
 	uint32_t executions, ended; /* to come, all in all; of them */
+	bool recalled;              /* from an earlier life of the agent: ended is not known */
 	char run[128], suite[128], app[128], case_[128], exec[128]; /* "": not known, none */
 };
 
@@ -28,6 +29,8 @@ struct runs {
 /* A frame of a runner. */
 void runs_note(struct runs *r, const struct frame *f, uid_t uid, const void *connection);
 void runs_hangup(struct runs *r, const void *connection);
+/* One of an earlier life of the agent, whose runner has not come back yet. */
+void runs_recall(struct runs *r, const char *run, uid_t uid, int64_t announced_real_ns);
 /* Its end was told for its runner. */
 void runs_remove(struct runs *r, const char *run);
 void runs_done(struct runs *r);

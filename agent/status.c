@@ -124,8 +124,8 @@ static json_t *runs(const struct agent *a, uid_t uid, bool all)
 		put(o, "app", text(r->app));
 		put(o, "case", text(r->case_));
 		put(o, "uid", whole(r->uid));
-		put(o, "executions", whole(r->executions));
-		put(o, "ended", whole(r->ended));
+		put(o, "executions", r->executions ? whole(r->executions) : json_null());
+		put(o, "ended", r->recalled ? json_null() : whole(r->ended));
 		put(o, "exec", text(r->exec));
 		put(o, "announced_real_ns", when(r->announced_real_ns));
 		put(o, "connected", json_boolean(r->connection));
