@@ -174,6 +174,7 @@ static void on_connection(void *cls, struct MHD_Connection *c, void **socket_con
 	struct server *s = cls;
 	bool begins = what == MHD_CONNECTION_NOTIFY_STARTED;
 	metrics_connections(s->service.metrics, begins ? 1 : -1);
+	writer_senders(s->service.writer, begins ? 1 : -1);
 	if (begins) {
 		const union MHD_ConnectionInfo *i =
 			MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);

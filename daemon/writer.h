@@ -63,6 +63,9 @@ bool writer_post(struct writer *w, struct post *p);
 bool writer_put(struct writer *w, struct work *job);
 bool writer_is_full(struct writer *w);
 
+/* So many more, or fewer, are connected and may post. */
+void writer_senders(struct writer *w, long change);
+
 const struct writer_numbers *writer_numbers(const struct writer *w);
 
 /* What is queued is done first; nothing is taken after it. NULL is fine for both. */
