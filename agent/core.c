@@ -298,6 +298,7 @@ static void try_later(struct core *c, struct core_log *log, int64_t now_ns)
 	log->send_ns = later(now_ns, log->pause_ns);
 	log->pause_ns = slower(c, log->pause_ns);
 	due(c, log->send_ns);
+	c->refused = true;
 }
 
 void core_sent(struct core *c, struct core_log *log, int rc, int64_t now_ns)
@@ -317,9 +318,15 @@ void core_sent(struct core *c, struct core_log *log, int rc, int64_t now_ns)
 
 void core_synced(struct core *c, bool ok, int64_t now_ns)
 {
-	if (!c->n_written)
+	bool room = ok && c->refused;
+	if (!c->n_written && !room)
 		return;
 	for (struct core_log *log = c->logs; log; log = log->next) {
+		if (room && log->phase == PHASE_ENDED && log->send_ns != CORE_NEVER) {
+			log->pause_ns = RETRY_NS; /* there is room again: nobody sits out a pause */
+			log->send_ns = now_ns;
+			due(c, now_ns);
+		}
 		if (log->phase != PHASE_WRITTEN)
 			continue;
 		if (ok) {
@@ -330,6 +337,7 @@ void core_synced(struct core *c, bool ok, int64_t now_ns)
 		c->n_written--;
 		try_later(c, log, now_ns);
 	}
+	c->refused &= !ok;
 }
 
 /* ---- state ---------------------------------------------------------------------------------- */

@@ -33,6 +33,7 @@ struct core {
 	size_t n_logs, n_runs, n_written, n_open; /* open: entries of clean executions */
 	int64_t next_ns, self_ns;
 	bool self;
+	bool refused; /* some log waits for room */
 };
 
 /* Call core_tick at this time, or before. */

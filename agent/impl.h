@@ -96,6 +96,7 @@ struct agent {
 	uint64_t wakeups, losses;
 	unsigned char *scratch; /* BATCH_CHUNK bytes */
 	bool losing;            /* the last log could not be followed: said once */
+	uint64_t lost;          /* frames, as the outbox said at the last sync */
 };
 
 /* Clocks, in ns. */

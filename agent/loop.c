@@ -152,7 +152,13 @@ static void make_durable(struct agent *a)
 			log_info("spool: works again");
 	}
 	a->losing = rc != 0;
-	core_synced(a->core, !rc, agent_now());
+	/* What waits in the outbox gets there. Only when some of it was lost, logs are sent again:
+	 * whose it was is not known. */
+	struct outbox_stats st;
+	outbox_stats(a->outbox, &st);
+	if (!rc || st.lost != a->lost)
+		core_synced(a->core, !rc, agent_now());
+	a->lost = st.lost;
 }
 
 static void set_clock(struct agent *a)
