@@ -10,24 +10,14 @@
 #include <xxhash.h>
 
 #include "lib/version.h"
+#include "report/columns.h"
 #include "report/pack.h"
 #include "report/part.h"
-#include "report/shrink.h"
 #include "schema/codec.h"
 #include "schema/runid.h"
 
 /* With more columns a cell of the page has no room to show its executions. */
 #define DOTS_COLUMNS 2
-
-/* A column, and the newest run that tells about it. */
-struct column {
-	char *id;
-	int64_t run;
-	unsigned char content[16]; /* of its record */
-	bool has_facts;
-	struct buf facts; /* JSON, of the record with this content: */
-	unsigned char facts_of[16];
-};
 
 /* A piece of the text: what stands before a part, and the part; the last has none. */
 struct piece {
@@ -41,8 +31,7 @@ struct grid {
 	char *title;
 	struct part **parts; /* by suite and application, bytes */
 	size_t n_parts, cap_parts;
-	struct column *columns; /* by id, bytes */
-	size_t n_columns;
+	struct columns columns;
 	bool dots, is_good;
 	bool is_sorted; /* the pieces, as the parts are now */
 	uint64_t version;
@@ -79,16 +68,7 @@ static void free_parts(struct grid *g)
 		part_free(g->parts[i]);
 	g->n_parts = 0;
 	g->version = 0;
-	g->is_sorted = false;
-}
-
-static void free_columns(struct column *columns, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		free(columns[i].id);
-		buf_done(&columns[i].facts);
-	}
-	free(columns);
+	g->is_sorted = g->columns.are_known = false;
 }
 
 void grid_free(struct grid *g)
@@ -97,7 +77,7 @@ void grid_free(struct grid *g)
 		return;
 	free_parts(g);
 	free(g->parts);
-	free_columns(g->columns, g->n_columns);
+	columns_done(&g->columns);
 	for (size_t i = 0; i < g->n_suites; i++)
 		free(g->suites[i]);
 	free(g->suites);
@@ -194,6 +174,8 @@ static int read_part(struct grid *g, struct store *s, const struct change *c, st
 	if (old) {
 		bool stays = p->n_rows && p->declared == old->declared && p->place == old->place;
 		g->is_sorted = g->is_sorted && stays;
+		g->columns.are_known =
+			g->columns.are_known && stays && columns_replace(&g->columns, old, p);
 		for (size_t i = 0; g->is_sorted && i < g->n_parts; i++)
 			if (g->pieces[i].part == old)
 				g->pieces[i].part = p;
@@ -207,112 +189,11 @@ static int read_part(struct grid *g, struct store *s, const struct change *c, st
 		return 0;
 	}
 	g->is_sorted = g->is_sorted && !p->n_rows;
+	g->columns.are_known = g->columns.are_known && !p->n_rows;
 	if (!p->n_rows || insert_part(g, at, p)) {
 		rc = p->n_rows ? err_set(err, -ENOMEM, "out of memory") : 0;
 		part_free(p);
 	}
-	return rc;
-}
-
-/* ---- columns --------------------------------------------------------------------------------- */
-
-static int by_column(const void *a, const void *b)
-{
-	return strcmp(((const struct column *)a)->id, ((const struct column *)b)->id);
-}
-
-/* hint: where it mostly is. */
-static struct column *find_column(struct column *columns, size_t n, const char *id, size_t hint)
-{
-	if (hint < n && strcmp(columns[hint].id, id) == 0)
-		return &columns[hint];
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(columns[i].id, id) == 0)
-			return &columns[i];
-	return NULL;
-}
-
-static int note_columns(const struct part *p, struct column **columns, size_t *n)
-{
-	for (size_t i = 0; i < p->n_platforms; i++) {
-		if (find_column(*columns, *n, p->platforms[i].id, i))
-			continue;
-		struct column *more = realloc(*columns, (*n + 1) * sizeof *more);
-		if (!more)
-			return -ENOMEM;
-		*columns = more;
-		more[*n] = (struct column){ .id = strdup(p->platforms[i].id) };
-		if (!more[(*n)++].id)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static void note_newest(const struct part *p, struct column *columns, size_t n)
-{
-	for (size_t i = 0; i < p->n_platforms; i++) {
-		const struct part_platform *one = &p->platforms[i];
-		struct column *c = one->has_facts ? find_column(columns, n, one->id, i) : NULL;
-		if (!c || (c->has_facts && one->run < c->run))
-			continue;
-		c->has_facts = true;
-		c->run = one->run;
-		memcpy(c->content, one->content, sizeof c->content);
-	}
-}
-
-/* *ret_new: they are not those of before, so that every part must be rendered anew. */
-static int find_columns(struct grid *g, bool *ret_new)
-{
-	struct column *columns = NULL;
-	size_t n = 0;
-	int rc = 0;
-	for (size_t i = 0; i < g->n_parts && !rc; i++)
-		rc = note_columns(g->parts[i], &columns, &n);
-	if (rc) {
-		free_columns(columns, n);
-		return rc;
-	}
-	if (n)
-		qsort(columns, n, sizeof *columns, by_column);
-	for (size_t i = 0; i < g->n_parts; i++)
-		note_newest(g->parts[i], columns, n);
-	*ret_new = n != g->n_columns;
-	for (size_t i = 0; i < n; i++) {
-		struct column *old = find_column(g->columns, g->n_columns, columns[i].id, i);
-		*ret_new |= !old;
-		if (!old)
-			continue;
-		columns[i].facts = old->facts;
-		memcpy(columns[i].facts_of, old->facts_of, sizeof old->facts_of);
-		old->facts = (struct buf){ 0 };
-	}
-	free_columns(g->columns, g->n_columns);
-	g->columns = columns;
-	g->n_columns = n;
-	return 0;
-}
-
-/* Of its newest run that tells something. */
-static int read_facts(struct column *c, struct store *s, struct err *err)
-{
-	char run_id[RUNID_BYTES];
-	struct record rec;
-	if (!c->has_facts ||
-	    (c->facts.len && memcmp(c->facts_of, c->content, sizeof c->content) == 0))
-		return 0;
-	int rc = store_get_run(s, runid_text(run_id, c->run), &rec, err);
-	json_t *all = rc ? NULL : record_to_json(&rec);
-	json_t *info = all ? shrink_nulls(json_object_get(all, "platform_info")) : NULL;
-	record_done(&rec);
-	c->facts.len = 0;
-	if (!rc && (!info || json_text(&c->facts, info)))
-		rc = err_set(err, -ENOMEM, "out of memory");
-	if (rc)
-		buf_done(&c->facts);
-	memcpy(c->facts_of, c->content, sizeof c->content);
-	json_decref(all);
-	json_decref(info);
 	return rc;
 }
 
@@ -335,14 +216,7 @@ static void put_head(struct grid *g, struct buf *b)
 	buf_puts(b, "{\"schema\":\"" REPORT_SCHEMA "\",\"title\":");
 	put_string(b, g->title);
 	buf_puts(b, ",\"tool\":\"roimeter " ROIMETER_VERSION_TEXT "\",\"platforms\":[");
-	for (size_t i = 0; i < g->n_columns; i++) {
-		const struct column *c = &g->columns[i];
-		buf_puts(b, i ? ",{\"id\":" : "{\"id\":");
-		put_string(b, c->id);
-		buf_puts(b, ",\"info\":");
-		buf_puts(b, c->has_facts && c->facts.len ? c->facts.data : "null");
-		buf_puts(b, "}");
-	}
+	columns_put(&g->columns, b);
 	buf_puts(b, "],\"suites\":[");
 }
 
@@ -411,13 +285,13 @@ static void hash_all(struct grid *g)
 
 static int render(struct grid *g, bool all)
 {
-	const char **ids = calloc(g->n_columns + 1, sizeof *ids);
+	const char **ids = calloc(g->columns.n + 1, sizeof *ids);
 	int rc = ids ? 0 : -ENOMEM;
-	for (size_t i = 0; i < g->n_columns && !rc; i++)
-		ids[i] = g->columns[i].id;
+	for (size_t i = 0; i < g->columns.n && !rc; i++)
+		ids[i] = g->columns.items[i].id;
 	for (size_t i = 0; i < g->n_parts && !rc; i++)
 		if (all || !g->parts[i]->is_rendered)
-			rc = part_render(g->parts[i], ids, g->n_columns);
+			rc = part_render(g->parts[i], ids, g->columns.n);
 	free(ids);
 	return rc;
 }
@@ -431,14 +305,12 @@ static int read_changes(struct grid *g, struct store *s, bool *ret_again, struct
 	for (size_t i = 0; i < w.n && !rc; i++)
 		rc = read_part(g, s, &w.items[i], err);
 	arena_free(&w.arena);
-	if (!rc)
-		rc = find_columns(g, &is_new);
-	*ret_again = g->dots != (g->n_columns <= DOTS_COLUMNS);
+	if (!rc && !g->columns.are_known)
+		rc = columns_find(&g->columns, g->parts, g->n_parts, &is_new);
+	*ret_again = g->dots != (g->columns.n <= DOTS_COLUMNS);
 	if (!rc && !*ret_again)
 		rc = render(g, is_new);
-	for (size_t i = 0; i < g->n_columns && !rc && !*ret_again; i++)
-		rc = read_facts(&g->columns[i], s, err);
-	return rc;
+	return rc || *ret_again ? rc : columns_read_facts(&g->columns, s, err);
 }
 
 static int check_suites(const struct grid *g, struct err *err)
