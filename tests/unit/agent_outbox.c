@@ -164,7 +164,7 @@ static void the_id_of_the_agent_is_made_once(void **state)
 static void a_full_spool_keeps_marks_waiting_until_there_is_room(void **state)
 {
 	(void)state;
-	struct outbox *o = open_outbox(SPOOL_MIN_BYTES, 2000);
+	struct outbox *o = open_outbox(8 * SPOOL_MIN_BYTES, 2000);
 	struct seen seen = { .marks = 0 };
 	struct outbox_stats st;
 	uint64_t n = 1;
