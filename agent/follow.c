@@ -43,7 +43,7 @@ struct follow *follow_find(const struct agent *a, dev_t dev, ino_t ino)
 	return f;
 }
 
-static struct follow *find_stream(const struct agent *a, const char *stream)
+struct follow *follow_stream(const struct agent *a, const char *stream)
 {
 	for (size_t i = 0; i < FOLLOW_BUCKETS; i++)
 		for (struct follow *f = a->buckets[i]; f; f = f->next)
@@ -366,6 +366,8 @@ static int begin(struct agent *a, int fd, const struct found *x, const struct fo
 	f->next = *at;
 	*at = f;
 	a->n_follows++;
+	if (!f->folder)
+		held_add(&a->held, f->core.stream, f->fd, f->core.run && f->core.mine);
 	follow_sample(f);
 	if (f->core.run && !f->core.mine)
 		agent_lose(a, "process", "refused", f->core.run,
@@ -402,7 +404,7 @@ static int take(struct agent *a, int fd, const struct follow_from *from, struct 
 		return rc ? rc : -EEXIST;
 	}
 	find_process(a, x, from);
-	const struct follow *same = find_stream(a, x->made_stream);
+	const struct follow *same = follow_stream(a, x->made_stream);
 	if (!is_ours(a, x, from))
 		rc = -EINVAL;
 	else if (same)
@@ -429,7 +431,9 @@ int follow_take(struct agent *a, int fd, const struct follow_from *from, struct 
 void follow_forget(struct follow *f, bool durable)
 {
 	struct agent *a = f->agent;
-	if (f->folder)
+	if (!f->folder)
+		held_remove(&a->held, f->core.stream);
+	else
 		folder_done(f->folder, f->file, durable, f->dev, f->ino);
 	if (a->samples && f->sampled)
 		samples_remove_process(a->samples, f->sampled);

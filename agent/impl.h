@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include "agent/core.h"
+#include "agent/held.h"
 #include "agent/loop.h"
 #include "agent/outbox.h"
 #include "agent/process.h"
@@ -90,6 +91,7 @@ struct agent {
 	struct notebook *notebook; /* NULL: it could not be opened */
 	struct orphan *orphans;
 	bool forgetting; /* the notebook has trouble: said once */
+	struct held held; /* logs that are known by their descriptor only */
 
 	char boot[40], host[256];
 	int64_t start_real_ns;
@@ -128,6 +130,8 @@ struct follow_from {
  * a sentence. */
 int follow_take(struct agent *a, int fd, const struct follow_from *from, struct err *err);
 struct follow *follow_find(const struct agent *a, dev_t dev, ino_t ino);
+
+struct follow *follow_stream(const struct agent *a, const char *stream);
 
 /* What the core asks for. */
 void follow_look(struct follow *f);

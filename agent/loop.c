@@ -90,6 +90,32 @@ static void end_run(struct agent *a, const struct core_action *do_)
 	core_run_ended(a->core, do_->run, rc, agent_now());
 }
 
+/* Logs that an earlier life knew by their descriptors only. While its process lives one may come
+ * back: those without a name are passed again at the end. */
+static void settle_held(struct agent *a)
+{
+	struct process_name name;
+	const char *stream;
+	for (size_t at = 0; (stream = held_before(&a->held, &at));) {
+		pid_t pid;
+		int pidfd = -1;
+		enum process_state state = PROCESS_BEFORE;
+		if (!process_name_read(&name, stream))
+			state = process_find(&a->view, &name, 0, 0, -1, false, &pid, &pidfd);
+		if (pidfd >= 0)
+			(void)close(pidfd);
+		if (state == PROCESS_HERE || state == PROCESS_UNCERTAIN)
+			continue;
+		agent_lose(
+			a, "marks", "unreadable", NULL,
+			"process %d (%s): an earlier life of this agent had only the descriptor of "
+			"its log; what it marked after the last snapshot is not known",
+			(int)name.pid, stream);
+		held_remove(&a->held, stream);
+		(void)held_settle(&a->held, stream);
+	}
+}
+
 static void do_one(struct agent *a, const struct core_action *do_)
 {
 	struct follow *f = (struct follow *)(void *)do_->log; /* core is its first member */
@@ -115,6 +141,7 @@ static void do_one(struct agent *a, const struct core_action *do_)
 	case CORE_SELF:
 		self_put(a);
 		folders_check(a);
+		settle_held(a);
 		break;
 	}
 }
@@ -299,7 +326,16 @@ static void start_handles(struct agent *a)
 	(void)uv_prepare_start(&a->turn, turn);
 }
 
-static int start(struct agent *a, const struct agent_config *config, int listening, struct err *err)
+/* Logs that an earlier life left with systemd. */
+static void take_back(struct agent *a, const struct agent_parts *parts)
+{
+	const struct follow_from from = { .connection = -1 };
+	for (size_t i = 0; i < parts->n_logs; i++)
+		(void)follow_take(a, parts->logs[i], &from, NULL);
+}
+
+static int start(struct agent *a, const struct agent_config *config,
+		 const struct agent_parts *parts, struct err *err)
 {
 	char own[4096];
 	read_boot(a->boot);
@@ -320,7 +356,7 @@ static int start(struct agent *a, const struct agent_config *config, int listeni
 	orphans_open(a);
 	rc = sampling_open(a, err);
 	if (!rc)
-		rc = intake_open(a, listening, err);
+		rc = intake_open(a, parts->listening, err);
 	if (!rc)
 		rc = own_folder(a, own, err);
 	if (!rc)
@@ -328,8 +364,12 @@ static int start(struct agent *a, const struct agent_config *config, int listeni
 	if (!rc)
 		rc = folders_set(a, a->config->folders.items, a->config->folders.n, err);
 	if (!rc)
-		node_put(a);
-	return rc;
+		rc = held_open(&a->held, a->config->spool, err);
+	if (rc)
+		return rc;
+	node_put(a);
+	take_back(a, parts);
+	return 0;
 }
 
 int agent_start(struct agent **ret, struct uv_loop_s *loop, const struct agent_config *config,
@@ -341,8 +381,8 @@ int agent_start(struct agent **ret, struct uv_loop_s *loop, const struct agent_c
 	a->loop = loop;
 	a->outbox = parts->outbox;
 	a->post = parts->post;
-	a->sampling_fd = -1;
-	int rc = start(a, config, parts->listening, err);
+	a->sampling_fd = a->held.fd = -1;
+	int rc = start(a, config, parts, err);
 	if (rc) {
 		agent_stop(a);
 		return rc;
@@ -394,6 +434,7 @@ void agent_handle_closed(struct agent *a)
 		return;
 	core_free(a->core);
 	runs_done(&a->runs);
+	held_close(&a->held);
 	if (a->config) {
 		agent_config_done(a->config);
 		free(a->config);

@@ -4,6 +4,7 @@
 #define AGENT_LOOP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/err.h"
@@ -17,7 +18,9 @@ struct agent;
 struct agent_parts {
 	struct outbox *outbox; /* open; stays the caller's, and open until agent_stop returned */
 	struct post *post;     /* for the status; NULL: nothing is sent */
-	int listening; /* a listening socket that was passed to us (it is ours now), or -1 */
+	int listening;   /* a listening socket that was passed to us (it is ours now), or -1 */
+	const int *logs; /* logs that an earlier life left with systemd; ours now, likewise */
+	size_t n_logs;
 };
 
 /* Listens on config->socket, makes the folder for logs, scans the folders, follows. Of the

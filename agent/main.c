@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -26,6 +27,7 @@
 
 #define COMMAND "roimeter-agent"
 #define FIRST_PASSED_FD 3 /* SD_LISTEN_FDS_START */
+#define MAX_PASSED 100000
 #define STATUS_MS 10000
 #define SLIM_MS 3000 /* after the start, and after the first delivery */
 
@@ -93,24 +95,25 @@ static bool is_loopback(const char *url)
 /* ---- what systemd hands over ------------------------------------------------------------------
  */
 
-/* The agent's socket, if a socket unit passed it: its descriptor, or -1. */
-static int passed_socket(void)
+/* The agent's socket, if a socket unit passed it; and the logs that an earlier life left in the
+ * descriptor store. logs has room for all. */
+static void take_passed(struct agent_parts *parts, int *logs, long n)
 {
-	const char *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS");
-	long n = fds ? strtol(fds, NULL, 10) : 0;
-	int found = -1;
-	if (!pid || strtol(pid, NULL, 10) != getpid() || n < 1 || n > 1000)
-		return -1;
 	for (int fd = FIRST_PASSED_FD; fd < FIRST_PASSED_FD + n; fd++) {
 		int type = 0, listens = 0;
 		socklen_t size = sizeof type;
+		struct stat st;
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+		if (!fstat(fd, &st) && S_ISREG(st.st_mode)) {
+			logs[parts->n_logs++] = fd;
+			continue;
+		}
 		bool good = !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) &&
 			    !getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) &&
 			    type == SOCK_SEQPACKET && listens;
-		if (good && found < 0) {
+		if (good && parts->listening < 0) {
 			(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-			found = fd;
+			parts->listening = fd;
 			continue;
 		}
 		log_warn("descriptor %d, which systemd passed, is no listening socket of sequenced "
@@ -118,9 +121,22 @@ static int passed_socket(void)
 			 fd, good ? " of ours: one is enough" : "");
 		(void)close(fd);
 	}
+	parts->logs = logs;
+}
+
+static void passed(struct agent_parts *parts, int **ret_logs)
+{
+	const char *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS");
+	long n = fds ? strtol(fds, NULL, 10) : 0;
+	*ret_logs = NULL;
+	if (!pid || strtol(pid, NULL, 10) != getpid() || n < 1 || n > MAX_PASSED)
+		return;
+	*ret_logs = calloc((size_t)n, sizeof **ret_logs);
+	if (*ret_logs)
+		take_passed(parts, *ret_logs, n);
 	(void)unsetenv("LISTEN_PID");
 	(void)unsetenv("LISTEN_FDS");
-	return found;
+	(void)unsetenv("LISTEN_FDNAMES");
 }
 
 /* ---- signals and timers ------------------------------------------------------------------------
@@ -295,10 +311,12 @@ static int begin(struct program *p, struct err *err)
 	rc = post_open(&p->post, &post, err);
 	if (rc)
 		return rc;
-	const struct agent_parts parts = { .outbox = p->outbox,
-					   .post = p->post,
-					   .listening = passed_socket() };
-	return agent_start(&p->agent, &p->loop, c, &parts, err);
+	int *logs;
+	struct agent_parts parts = { .outbox = p->outbox, .post = p->post, .listening = -1 };
+	passed(&parts, &logs);
+	rc = agent_start(&p->agent, &p->loop, c, &parts, err);
+	free(logs);
+	return rc;
 }
 
 static void say_where(const struct program *p)
