@@ -3,7 +3,7 @@
 #   make                     everything that can be built here
 #   make check               all tests            make check SAN=address,undefined  (or SAN=thread)
 #   make demo                measure the demo suite and write the report
-#   make lint                layers, cppcheck     make bench    make fuzz    make format
+#   make lint                layers, cppcheck     make bench    make fuzz    make soak    make format
 #   make install PREFIX=/usr/local DESTDIR=       make uninstall, with the same two
 #
 # Local settings go to config.mk, which is not committed.
@@ -52,7 +52,7 @@ override CPPFLAGS += $(PKG_CFLAGS)
 LIBS := $(PKG_LIBS) -lm -lpthread -ldl
 
 .DEFAULT_GOAL := all
-.PHONY: all check demo bench lint fuzz format install uninstall clean golden FORCE
+.PHONY: all check demo bench lint fuzz soak format install uninstall clean golden FORCE
 
 # ---- parts: one list of sources each, made of the folders ----------------------------------------
 
@@ -126,6 +126,10 @@ lint:
 
 fuzz:
 	tests/fuzz/run-fuzz
+
+# Longer than make check: ROUNDS=N SEED=N choose.
+soak: all $(CHECK_NEEDS)
+	B=$(B) SAN='$(SAN)' PYTHON='$(PYTHON)' ROUNDS=$(or $(ROUNDS),2000) SEED=$(or $(SEED),$(shell date +%s)) tests/system/lossless
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' | grep -v -e '^include/')

@@ -42,4 +42,10 @@ $(B)/bench/agent_%: $(B)/bench/agent_%.o $(B)/agent.a $(B)/parts.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(AGENT_LIBS)
 $(B)/tests/fuzz/agent_%: $(B)/tests/fuzz/agent_%.o $(B)/tests/fuzz/replay.o $(B)/agent.a $(B)/parts.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(AGENT_LIBS)
+
+# A marked program that counts for itself, built as a user would.
+$(B)/tests/lossless/marks: tests/lossless/marks.c include/roimeter.h $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -Iinclude $(OPT) -Wall -Wextra -o $@ $<
+CHECK_NEEDS += $(B)/tests/lossless/marks
 endif
