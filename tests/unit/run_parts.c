@@ -203,12 +203,14 @@ static void a_journal_gives_back_what_it_took(void **state)
 	size_t good = 0;
 	journal_put_head(&b, cases, 2);
 	fill_capture(&c, "clean.0", END_EXITED);
+	c.row.output_tail = "tail\xff\n"; /* programs print anything */
 	assert_int_equal(journal_put_execution(&b, 1, &c), 0);
 	capture_done(&c);
 	fill_capture(&c, "clean.1", END_INTERRUPTED);
 	assert_int_equal(journal_put_execution(&b, 1, &c), 0);
 	capture_done(&c);
-	buf_puts(&b, "{\"begin\":1,\"run_id\":\"id-2\"}\n{\"stored\":0,\"interrupted\":false}\n");
+	buf_puts(&b, "{\"begin\":1,\"run_id\":\"id-2\",\"resumed\":true}\n"
+		     "{\"stored\":0,\"interrupted\":false}\n");
 	assert_int_equal(journal_count(b.data, b.len), 2);
 
 	struct journal_case back[] = { { "a", "two", "f2", "", false, false, false },
@@ -217,7 +219,7 @@ static void a_journal_gives_back_what_it_took(void **state)
 	assert_int_equal(good, b.len);
 	assert_int_equal(got_n, 1); /* the interrupted one is made again */
 	assert_string_equal(got[0].row.name, "clean.0");
-	assert_string_equal(got[0].row.output_tail, "tail\n");
+	assert_string_equal(got[0].row.output_tail, "tail\xef\xbf\xbd\n");
 	assert_true(got[0].row.process_wall_s == 1.25 && isnan(got[0].row.load1) &&
 		    isnan(got[0].others_running));
 	assert_true(got[0].start_real_ns == INT64_C(1790000000123456789));
@@ -232,6 +234,7 @@ static void a_journal_gives_back_what_it_took(void **state)
 	assert_string_equal(back[0].run_id, "id-2");
 	assert_string_equal(back[1].run_id, "id-1");
 	assert_true(back[1].stored && !back[0].stored);
+	assert_true(back[0].resumed && !back[1].resumed);
 	drop_all();
 	buf_done(&b);
 }
