@@ -11,6 +11,7 @@
 
 #define TOKEN "bench-token-000000000000"
 #define POSTS 200 /* of one sender in a round */
+#define TURN 10   /* of them, by turns with as many appended */
 #define SENDERS 32
 #define POSTS_EACH 60
 #define ROUNDS 11
@@ -51,38 +52,46 @@ static void take_ack(int fd)
 	}
 }
 
-/* Seconds a post. */
-static double floor_each(const char *path)
+/* Seconds for these, appended and made durable one by one. */
+static double append(int fd, size_t from, size_t to)
 {
-	int fd = open(path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
-	if (fd < 0)
-		die(path);
 	double begin = wall_s();
-	for (size_t i = 0; i < POSTS; i++) {
+	for (size_t i = from; i < to; i++) {
 		const char *body = strstr(requests.data + ends[i], "\r\n\r\n") + 4;
 		size_t n = (size_t)(requests.data + ends[i + 1] - body);
 		if (write(fd, body, n) != (ssize_t)n || fdatasync(fd))
 			die("append");
 	}
-	double took = wall_s() - begin;
-	(void)close(fd);
-	return took / POSTS;
+	return wall_s() - begin;
 }
 
-static double one_each(int port, uint64_t *seq)
+static double post(int fd, size_t from, size_t to)
 {
-	requests.len = 0;
-	for (size_t i = 0; i < POSTS; i++)
-		add_request(i, 999999, (*seq)++);
-	int fd = dial(port);
 	double begin = wall_s();
-	for (size_t i = 0; i < POSTS; i++) {
+	for (size_t i = from; i < to; i++) {
 		send_request(fd, i);
 		take_ack(fd);
 	}
-	double took = wall_s() - begin;
+	return wall_s() - begin;
+}
+
+/* Seconds a post, of one sender and of appending, by turns of a few: others use the disk, too. */
+static void one_each(int port, const char *path, uint64_t *seq, double *ret_ours,
+		     double *ret_theirs)
+{
+	int fd = open(path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600), to = dial(port);
+	if (fd < 0)
+		die(path);
+	requests.len = 0;
+	*ret_ours = *ret_theirs = 0;
+	for (size_t i = 0; i < POSTS; i++)
+		add_request(i, 999999, (*seq)++);
+	for (size_t i = 0; i < POSTS; i += TURN) {
+		*ret_theirs += append(fd, i, i + TURN) / POSTS;
+		*ret_ours += post(to, i, i + TURN) / POSTS;
+	}
 	(void)close(fd);
-	return took / POSTS;
+	(void)close(to);
 }
 
 static double many_each(int port, uint64_t *seq)
@@ -139,7 +148,8 @@ int main(int argc, char **argv)
 	(void)snprintf(path, sizeof path, "%s/floor", folder);
 	pid_t pid = start_daemon(argv[0], folder, config.data, false, &port);
 	for (int i = -1; i < ROUNDS; i++) {
-		double ours = one_each(port, &seq_one), theirs = floor_each(path);
+		double ours, theirs;
+		one_each(port, path, &seq_one, &ours, &theirs);
 		double shared = many_each(port, &seq_many);
 		if (i < 0)
 			continue;
