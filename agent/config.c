@@ -29,7 +29,7 @@ static const struct conf_key keys[] = {
 	{ "agent", "snapshot_max", CONF_NUMBER, AT(snapshot_max_s), "60", 0.05, 86400, NULL,
 	  "seconds between reads of a log that changes, at most: the pauses double up to it" },
 	{ "agent", "forget", CONF_NUMBER, AT(forget_s), "3600", 1, 31536000, NULL,
-	  "seconds after which a log that was delivered is deleted from the agent's own folder" },
+	  "seconds after which what nobody could take is deleted from the agent's own folder" },
 	{ "server", "url", CONF_TEXT, AT(url), NULL, 0, 0, NULL,
 	  "of the daemon: http://HOST:PORT or https://HOST; empty: all is kept, nothing is sent" },
 	{ "server", "token_file", CONF_TEXT, AT(token_file), NULL, 0, 0, NULL,

@@ -17,7 +17,7 @@ struct agent_config {
 	double processes;                  /* followed at once, at most */
 	double progress_s;                 /* between looks at a clean execution; 0: none */
 	double snapshot_s, snapshot_max_s; /* between looks at a log: the first, the longest */
-	double forget_s; /* a log in a folder without a process is deleted after this */
+	double forget_s; /* what nobody could take is deleted from the own folder after this */
 	/* [server] */
 	const char *url; /* NULL: nothing is sent, all is kept */
 	const char *token_file, *ca, *certificate, *key;
