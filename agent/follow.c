@@ -166,9 +166,8 @@ static bool is_older(const struct stat *st, uint64_t start_ticks)
 static void find_text(struct agent *a, struct found *x)
 {
 	uint64_t start = 0;
-	uid_t owner;
-	if (x->name.pid && !process_start(&a->view, x->name.pid, &start, &owner) &&
-	    (owner == x->st.st_uid || owner == 0) && is_older(&x->st, start)) {
+	if (x->name.pid && !process_start(&a->view, x->name.pid, &start) &&
+	    process_of(&a->view, x->name.pid, x->st.st_uid) && is_older(&x->st, start)) {
 		memcpy(x->name.boot, a->view.boot, sizeof x->name.boot);
 		x->name.start = start;
 		x->state = process_find(&a->view, &x->name, x->st.st_uid, 0, -1, false, &x->pid,
@@ -407,6 +406,9 @@ static int take(struct agent *a, int fd, const struct follow_from *from, struct 
 	const struct follow *same = follow_stream(a, x->made_stream);
 	if (!is_ours(a, x, from))
 		rc = -EINVAL;
+	else if (x->state == PROCESS_OTHERS)
+		rc = err_set(err, -EPERM, "a log of user %u has the name of another user's process",
+			     (unsigned)x->st.st_uid);
 	else if (same)
 		rc = err_set(err, -EPERM,
 			     "a second log of the name %s, of user %u; one of user %u is "

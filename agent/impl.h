@@ -90,12 +90,14 @@ struct agent {
 	struct runs runs;
 	struct notebook *notebook; /* NULL: it could not be opened */
 	struct orphan *orphans;
-	bool forgetting; /* the notebook has trouble: said once */
+	bool forgetting;  /* the notebook has trouble: said once */
 	struct held held; /* logs that are known by their descriptor only */
 
 	char boot[40], host[256];
 	int64_t start_real_ns;
-	uint64_t wakeups, losses;
+	uint64_t wakeups, losses, unsaid;
+	int64_t said_second;
+	unsigned said;          /* losses, in the log in this second */
 	unsigned char *scratch; /* BATCH_CHUNK bytes */
 	bool losing;            /* the last log could not be followed: said once */
 	uint64_t lost;          /* frames, as the outbox said at the last sync */

@@ -22,7 +22,8 @@
 #define SILENCE_NS (900 * SECOND) /* as long as the daemon waits for news of a run */
 #define ORPHAN_NS (10 * SECOND)   /* a runner's keeper ends what is left within a second */
 #define SELF_NS (60 * SECOND)
-#define ROUNDS 64 /* of things to do, before others get their turn */
+#define SAID_A_SECOND 20 /* losses, in the log */
+#define ROUNDS 64        /* of things to do, before others get their turn */
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -65,7 +66,19 @@ void agent_lose(struct agent *a, const char *what, const char *why, const char *
 	};
 	outbox_lose(a->outbox, &loss);
 	a->losses++;
-	log_warn("%s lost: %s", what, text);
+	int64_t second = agent_now() / SECOND;
+	if (second != a->said_second) {
+		if (a->unsaid)
+			log_warn("%llu more losses were not told here one by one",
+				 (unsigned long long)a->unsaid);
+		a->said_second = second;
+		a->said = 0;
+		a->unsaid = 0;
+	}
+	if (a->said++ < SAID_A_SECOND)
+		log_warn("%s lost: %s", what, text);
+	else
+		a->unsaid++; /* whoever makes them may make a thousand a second */
 }
 
 /* ---- a turn --------------------------------------------------------------------------------- */

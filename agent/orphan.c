@@ -43,7 +43,6 @@ static uint64_t own_space(void)
 static int64_t look(const struct agent *a, const struct noted *run, int *ret_pidfd)
 {
 	uint64_t start;
-	uid_t uid;
 	*ret_pidfd = -1;
 	if (!strcmp(a->boot, "unknown") || !strcmp(run->boot, "unknown"))
 		return UNSEEN_NS;
@@ -57,7 +56,7 @@ static int64_t look(const struct agent *a, const struct noted *run, int *ret_pid
 	/* The pidfd was opened before: with this start time it is of that process. */
 	if (!run->start)
 		return UNSEEN_NS;
-	int rc = process_start(&a->view, run->pid, &start, &uid);
+	int rc = process_start(&a->view, run->pid, &start);
 	if (rc == -EACCES || (rc && a->view.hidden))
 		return UNSEEN_NS;
 	return rc || start != run->start ? GONE_NS : CORE_NEVER;
@@ -182,7 +181,6 @@ void orphans_announced(struct agent *a, const char *run, int64_t real_ns,
 			   .space = own_space(),
 			   .announced_real_ns = real_ns };
 	struct err err = { .text = "" };
-	uid_t owner;
 	for (struct orphan *o = a->orphans, *next; o; o = next) {
 		next = o->next;
 		if (!strcmp(o->run, run))
@@ -192,7 +190,7 @@ void orphans_announced(struct agent *a, const char *run, int64_t real_ns,
 		return;
 	(void)snprintf(n.run, sizeof n.run, "%s", run);
 	(void)snprintf(n.boot, sizeof n.boot, "%s", a->boot);
-	if (n.pid <= 0 || process_start(&a->view, n.pid, &n.start, &owner))
+	if (n.pid <= 0 || process_start(&a->view, n.pid, &n.start))
 		n.start = 0;
 	if (notebook_put(a->notebook, &n, &err))
 		say_trouble(a, &err);

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -68,10 +67,9 @@ int process_name_read(struct process_name *ret, const char *stream)
 }
 
 /* Field 22 of stat; the name in field 2 may hold blanks and parentheses. */
-int process_start(const struct process_view *v, pid_t pid, uint64_t *ret_start, uid_t *ret_uid)
+int process_start(const struct process_view *v, pid_t pid, uint64_t *ret_start)
 {
 	char text[1024];
-	struct stat st;
 	if (!slurp(v, pid, "stat", text, sizeof text))
 		return errno == EACCES || errno == EPERM ? -EACCES : -ESRCH;
 	const char *p = strrchr(text, ')');
@@ -80,39 +78,50 @@ int process_start(const struct process_view *v, pid_t pid, uint64_t *ret_start, 
 	if (!p)
 		return -ESRCH;
 	*ret_start = strtoull(p + 1, NULL, 10);
-	(void)snprintf(text, sizeof text, "%.200s/%d", v->proc, (int)pid);
-	if (stat(text, &st))
-		return -ESRCH;
-	*ret_uid = st.st_uid;
 	return 0;
+}
+
+/* Not by the owner of its folder in /proc, which is root for what may not be dumped. */
+bool process_of(const struct process_view *v, pid_t pid, uid_t uid)
+{
+	char text[4096];
+	unsigned ids[4];
+	if (!slurp(v, pid, "status", text, sizeof text))
+		return false;
+	const char *line = strstr(text, "\nUid:");
+	if (!line || sscanf(line + 5, "%u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) != 4)
+		return false;
+	return ids[0] == uid || ids[1] == uid || ids[2] == uid || ids[3] == uid;
 }
 
 /* Is it the process that has this start time, and this owner? The pidfd was opened before, so what
  * is looked at here is it, or one that took its number after it had ended, with another start. */
-static bool is_it(const struct process_view *v, pid_t pid, const struct process_name *name,
-		  uid_t uid)
+static enum process_state look_at(const struct process_view *v, pid_t pid,
+				  const struct process_name *name, uid_t uid)
 {
 	uint64_t start;
-	uid_t owner;
-	if (process_start(v, pid, &start, &owner))
-		return false;
-	/* What is not dumpable is shown as root's. */
-	return start == name->start && (owner == uid || owner == 0 || uid == 0);
+	if (process_start(v, pid, &start) || start != name->start)
+		return PROCESS_GONE;
+	/* Root's programs may have given their rights away since; nobody else makes a log of
+	 * root's. */
+	return uid == 0 || process_of(v, pid, uid) ? PROCESS_HERE : PROCESS_OTHERS;
 }
 
-static bool try_pid(const struct process_view *v, pid_t pid, const struct process_name *name,
-		    uid_t uid, pid_t *ret_pid, int *ret_pidfd)
+static enum process_state try_pid(const struct process_view *v, pid_t pid,
+				  const struct process_name *name, uid_t uid, pid_t *ret_pid,
+				  int *ret_pidfd)
 {
 	int fd = pidfd_of(pid);
 	if (fd < 0)
-		return false;
-	if (!is_it(v, pid, name, uid)) {
+		return PROCESS_GONE;
+	enum process_state state = look_at(v, pid, name, uid);
+	if (state == PROCESS_HERE) {
+		*ret_pid = pid;
+		*ret_pidfd = fd;
+	} else {
 		(void)close(fd);
-		return false;
 	}
-	*ret_pid = pid;
-	*ret_pidfd = fd;
-	return true;
+	return state;
 }
 
 /* The number that it has in the innermost pid namespace. */
@@ -137,17 +146,17 @@ static bool try_peer(const struct process_view *v, pid_t peer, int connection,
 {
 	int fd = -1;
 	uint64_t start;
-	uid_t owner;
 	socklen_t n = sizeof fd;
 	if (connection < 0 || getsockopt(connection, SOL_SOCKET, SO_PEERPIDFD, &fd, &n))
 		fd = pidfd_of(peer);
 	if (fd < 0)
 		return false;
-	int rc = process_start(v, peer, &start, &owner);
+	int rc = process_start(v, peer, &start);
 	/* A name without a start, or a process that is not shown to us: then who speaks is it. In a
 	 * time namespace the start is another one, and the process id must do. */
 	if (rc == -EACCES || (!rc && !name->start) || (rc && v->hidden) ||
-	    is_it(v, peer, name, uid) || (!rc && inner_pid(v, peer) == name->pid)) {
+	    look_at(v, peer, name, uid) == PROCESS_HERE ||
+	    (!rc && inner_pid(v, peer) == name->pid)) {
 		*ret_pid = peer;
 		*ret_pidfd = fd;
 		return true;
@@ -167,12 +176,11 @@ static bool search(const struct process_view *v, const struct process_name *name
 	bool found = false;
 	while (!found && (e = readdir(all))) {
 		uint64_t start;
-		uid_t owner;
 		pid_t pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)atoi(e->d_name) : 0;
-		if (pid <= 0 || process_start(v, pid, &start, &owner) || start != name->start)
+		if (pid <= 0 || process_start(v, pid, &start) || start != name->start)
 			continue;
 		found = inner_pid(v, pid) == name->pid &&
-			try_pid(v, pid, name, uid, ret_pid, ret_pidfd);
+			try_pid(v, pid, name, uid, ret_pid, ret_pidfd) == PROCESS_HERE;
 	}
 	(void)closedir(all);
 	return found;
@@ -188,8 +196,11 @@ enum process_state process_find(const struct process_view *v, const struct proce
 		return PROCESS_BEFORE;
 	if (peer_pid > 0 && try_peer(v, peer_pid, peer_fd, name, uid, ret_pid, ret_pidfd))
 		return PROCESS_HERE;
-	if (name->start && try_pid(v, name->pid, name, uid, ret_pid, ret_pidfd))
-		return PROCESS_HERE;
+	enum process_state state = PROCESS_GONE;
+	if (name->start)
+		state = try_pid(v, name->pid, name, uid, ret_pid, ret_pidfd);
+	if (state != PROCESS_GONE)
+		return state;
 	if (exited)
 		return PROCESS_GONE; /* nearly all that we come too late for: no need to search */
 	if (name->start && search(v, name, uid, ret_pid, ret_pidfd))

@@ -33,6 +33,7 @@ enum process_state {
 	PROCESS_GONE,      /* of this boot, and ended */
 	PROCESS_BEFORE,    /* of another boot, of this or another machine */
 	PROCESS_UNCERTAIN, /* can't be seen from here */
+	PROCESS_OTHERS,    /* it is here, and another user's: the name is not the log's own */
 };
 
 /* Find it. peer_pid: who passed the log, 0: nobody did; peer_fd: over which connection, or -1.
@@ -46,7 +47,10 @@ enum process_state process_find(const struct process_view *v, const struct proce
 /* The text of /proc/PID/cgroup, with a NUL; its length, 0: not there. */
 size_t process_cgroup(const struct process_view *v, pid_t pid, char *text, size_t room);
 
-/* Start time (field 22 of stat), and the owner; 0 or -errno. */
-int process_start(const struct process_view *v, pid_t pid, uint64_t *ret_start, uid_t *ret_uid);
+/* Start time, field 22 of stat. 0 or -errno. */
+int process_start(const struct process_view *v, pid_t pid, uint64_t *ret_start);
+
+/* Is it this user's? By any of its user ids: which one made its log is not known. */
+bool process_of(const struct process_view *v, pid_t pid, uid_t uid);
 
 #endif
