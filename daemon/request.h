@@ -48,7 +48,7 @@ struct request {
 	const char *line;      /* where libmicrohttpd has it; only to be compared */
 	struct target *target; /* large, with id: gone again while a body is read and stored */
 	char *id;
-	char method[12];       /* for the log */
+	char method[12]; /* for the log */
 	const struct route *route;
 	enum media media;
 	bool gzip, is_checked, has_begun, has_body;

@@ -19,6 +19,5 @@ static int count(struct store *s, const char *text, uint64_t *ret, struct err *e
 int inbox_count(struct store *s, uint64_t *ret_agents, uint64_t *ret_open, struct err *err)
 {
 	int rc = count(s, "SELECT count(DISTINCT agent) FROM inbox_spool", ret_agents, err);
-	return rc ? rc
-		  : count(s, "SELECT count(*) FROM inbox_run WHERE state = 0", ret_open, err);
+	return rc ? rc : count(s, "SELECT count(*) FROM inbox_run WHERE state = 0", ret_open, err);
 }
