@@ -89,7 +89,9 @@ static void grow(const char *from, const char *path)
 	sql(db, "PRAGMA synchronous = OFF; PRAGMA cache_size = -200000; BEGIN;"
 		"CREATE TEMP TABLE template AS SELECT * FROM run;"
 		"WITH RECURSIVE k(n) AS (VALUES (9) UNION ALL SELECT n - 1 FROM k WHERE n > 1)"
-		"INSERT INTO run SELECT id - n * (31536000 << 32), cell, kind, utc, wall_s, cv, "
+		"INSERT INTO run (id, cell, kind, utc, wall_s, cv, min_s, max_s, samples, "
+		"process_wall_s, busy_frac, fom, caveats, status, hash) SELECT id - n * (31536000 "
+		"<< 32), cell, kind, utc, wall_s, cv, "
 		"min_s, max_s,"
 		" samples, process_wall_s, busy_frac, fom, caveats, status, hash FROM k, template;"
 		"UPDATE cell SET runs = 10 * runs; COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");

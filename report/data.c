@@ -135,7 +135,8 @@ static int add_history(void *arg, const struct run_row *r)
 	    put_text(o, "kind", r->kind) || put_text(o, "status", r->status) ||
 	    put_number(o, "wall_s", r->wall_s) || put_number(o, "min_s", r->min_s) ||
 	    put_number(o, "max_s", r->max_s) || put_number(o, "samples", r->samples) ||
-	    put_number(o, "fom", r->fom) || put_number(o, "caveats", r->caveats)) {
+	    put_number(o, "fom", r->fom) || put_number(o, "caveats", r->caveats) ||
+	    put_text(o, "input_hash", r->input_hash)) {
 		json_decref(o);
 		return -ENOMEM;
 	}

@@ -17,7 +17,7 @@ static const struct {
 		TEXT("platform", platform) TEXT("kind", kind) TEXT("utc", utc)
 			TEXT("status", status) NUMBER(wall_s) NUMBER(cv) NUMBER(min_s) NUMBER(max_s)
 				NUMBER(samples) NUMBER(process_wall_s) NUMBER(busy_frac) NUMBER(fom)
-					NUMBER(caveats)
+					NUMBER(caveats) TEXT("input_hash", input_hash)
 #undef TEXT
 #undef NUMBER
 };

@@ -223,7 +223,7 @@ static sqlite3_stmt *prepare_runs(struct store *s, const struct run_query *q, in
 	sqlite3_stmt *stmt = NULL;
 	run_where(&w, q);
 	buf_puts(&text, "SELECT run.id, suite, app, case_name, platform, status, " SHARED(
-				"run.") " FROM run JOIN cell ON cell.id = run.cell");
+				"run.") ", input_hash FROM run JOIN cell ON cell.id = run.cell");
 	if (w.text.len)
 		buf_puts(&text, w.text.data);
 	buf_printf(&text, "%s ORDER BY run.id DESC",
@@ -265,6 +265,7 @@ int store_each_run(struct store *s, const struct run_query *q,
 		row.platform = sql_text(stmt, 4);
 		row.status = sql_text(stmt, 5);
 		read_shared(stmt, 6, &row);
+		row.input_hash = sql_text(stmt, 6 + N_SHARED);
 		rc = each(arg, &row);
 	}
 	if (!rc && code != SQLITE_DONE)

@@ -10,6 +10,13 @@
 
 /* ---- a run in columns ---------------------------------------------------------------------- */
 
+/* Lists are printed without quotes: what is no hash stays in the record alone. */
+static const char *hash_or_null(const char *text)
+{
+	size_t n = text ? strspn(text, "0123456789abcdef") : 0;
+	return n >= 8 && n <= 64 && !text[n] ? text : NULL;
+}
+
 static struct run_row row_of(const struct record *rec)
 {
 	const struct record_body *b = &rec->body;
@@ -31,6 +38,7 @@ static struct run_row row_of(const struct record *rec)
 		.busy_frac = b->device.busy_frac_of_roi,
 		.fom = b->fom.value,
 		.caveats = b->caveats.items ? (double)b->caveats.n : (double)NAN,
+		.input_hash = hash_or_null(b->inputs.input_hash),
 	};
 }
 
@@ -158,8 +166,8 @@ static int put_run(struct store *s, const struct new_run *run, int64_t cell, str
 {
 	sqlite3_stmt *stmt = sql_statement(
 		s, STMT_PUT_RUN,
-		"INSERT INTO run (" SHARED("") ", id, cell, status, hash) "
-					       "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		"INSERT INTO run (" SHARED("") ", id, cell, status, hash, input_hash) "
+					       "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 		err);
 	if (!stmt)
 		return s->failed;
@@ -168,6 +176,7 @@ static int put_run(struct store *s, const struct new_run *run, int64_t cell, str
 	(void)sqlite3_bind_int64(stmt, N_SHARED + 2, cell);
 	sql_bind_text(stmt, N_SHARED + 3, run->row.status);
 	(void)sqlite3_bind_blob(stmt, N_SHARED + 4, run->hash, sizeof run->hash, SQLITE_STATIC);
+	sql_bind_text(stmt, N_SHARED + 5, run->row.input_hash);
 	int rc = sql_run(s, STMT_PUT_RUN, stmt, err, "add the run");
 	if (rc)
 		return rc;

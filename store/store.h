@@ -67,6 +67,7 @@ struct run_row {
 	double samples;                  /* cleans_used */
 	double process_wall_s, busy_frac, fom;
 	double caveats; /* how many */
+	const char *input_hash; /* in lists of runs only; NULL: not known */
 };
 
 struct run_query {

@@ -598,6 +598,33 @@ static void a_snapshot_stays_what_it_was(void **state)
 	store_close(s);
 }
 
+static int join_inputs(void *arg, const struct run_row *row)
+{
+	buf_printf(arg, "%s;", row->input_hash ? row->input_hash : "-");
+	return 0;
+}
+
+static void a_list_tells_what_was_measured_where_it_is_a_hash(void **state)
+{
+	(void)state;
+	static const char *const inputs[] = { "41c07ad9b2e8f6d35c0a9be17f2448d1", NULL, "a,b",
+					      "0123456789abcdef\r\n" };
+	struct store *s = open_store(STORE_WRITE);
+	struct dice d = { 80 };
+	struct buf b = { 0 };
+	for (unsigned i = 0; i < 4; i++) {
+		struct record rec;
+		any_record(&rec, &d, i);
+		rec.body.inputs.input_hash = inputs[i];
+		add(s, &rec);
+		record_done(&rec);
+	}
+	assert_int_equal(store_each_run(s, &(struct run_query){ 0 }, join_inputs, &b, NULL), 0);
+	assert_string_equal(b.data, "-;-;-;41c07ad9b2e8f6d35c0a9be17f2448d1;");
+	buf_done(&b);
+	store_close(s);
+}
+
 int main(void)
 {
 	(void)alarm(110);
@@ -613,6 +640,7 @@ int main(void)
 		TEST(pages_stay_in_place_while_runs_arrive),
 		TEST(a_walk_may_ask_again),
 		TEST(the_version_grows_with_every_write_of_anybody),
+		TEST(a_list_tells_what_was_measured_where_it_is_a_hash),
 		TEST(what_has_changed_since_is_told_by_application),
 		TEST(a_snapshot_stays_what_it_was),
 		TEST(what_is_declared_is_replaced_suite_by_suite),

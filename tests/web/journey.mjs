@@ -178,6 +178,18 @@ await test("a measurement shows every execution, its interval with its coverage,
 			}
 });
 
+await test("the history marks runs of another input, and not those that do not say theirs", async () => {
+	await page.open(`${url}#/demo/heat/n1024/cpu-epyc-9354.linux6.1`);
+	const rows = await page.run(`[...document.querySelectorAll("#history tbody tr")].map((r) => [r.querySelector("td").title, r.querySelector(".other") !== null])`);
+	const at = data.platforms.findIndex((p) => p.id === "cpu-epyc-9354.linux6.1");
+	const cell = data.suites.find((s) => s.name === "demo").apps.find((a) => a.name === "heat").cases.find((c) => c.name === "n1024").cells[at];
+	const table = details.history[cell.ok.run_id], place = table.columns.indexOf("input_hash"), id = table.columns.indexOf("run_id");
+	const wanted = table.rows.map((r) => [r[id], r[place] !== null && r[place] !== table.rows.find((x) => x[place] !== null)[place]]);
+	same(rows, wanted);
+	same(wanted.filter(([, other]) => other).length, 2);
+	that((await text("#history .note .other")) === "other input", "the mark is explained");
+});
+
 await test("a name that is a script stays text", async () => {
 	await page.open(`${url}#/demo/heat/n1024/nvidia-b200.cuda13.2`);
 	that(/^heat n1024/.test(await page.run("document.title")), "the title is ours");

@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 const DICT = ["measurement", "launcher", "placement", "platform_info", "provenance", "caveats", "nulls"];
 const TABLES = ["phases", "ops", "executions", "ranks"];
-const HISTORY = ["run_id", "utc", "kind", "status", "wall_s", "min_s", "max_s", "samples", "fom", "caveats"];
+const HISTORY = ["run_id", "utc", "kind", "status", "wall_s", "min_s", "max_s", "samples", "fom", "caveats", "input_hash"];
 export const OPS_SHOWN = 15;
 const DOTS_COLUMNS = 2;
 // Caveats that do not mark a cell.
@@ -47,6 +47,7 @@ function run_row(rec) {
 		run_id: rec.run_id, utc: rec.utc, kind: rec.kind, status: rec.status, wall_s: rec.roi?.wall_s, min_s: rec.roi?.min_s,
 		max_s: rec.roi?.max_s, cv: rec.roi?.cv, samples: rec.measurement?.cleans_used, process_wall_s: rec.context?.process_wall_s,
 		busy_frac: rec.device?.busy_frac_of_roi, fom: rec.fom?.value, caveats: rec.caveats?.length ?? 0,
+		input_hash: rec.inputs?.input_hash,
 	});
 }
 

@@ -12,7 +12,7 @@ export interface Table { same?: Row; columns: string[]; rows: unknown[][] }
 export interface RunRow {
 	run_id: string; utc?: string; kind?: string; status: string;
 	wall_s?: number; min_s?: number; max_s?: number; cv?: number; samples?: number;
-	process_wall_s?: number; busy_frac?: number; fom?: number; caveats?: number;
+	process_wall_s?: number; busy_frac?: number; fom?: number; caveats?: number; input_hash?: string;
 }
 
 // last: a later run, or the latest where none is ok. dots: thousandths of the median.

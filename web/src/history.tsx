@@ -89,6 +89,9 @@ export function History({ cell, shown }: { cell: Cell; shown: string }) {
 		return <section class="card wide" id="history"><h3>History</h3><p class="note" role="status">{list ? `The other runs can’t be shown: ${list.message}` : "Loading the other runs …"}</p></section>;
 	const runs = list;
 	const ok = runs.filter((r) => r.status === "ok" && r.wall_s != null);
+	// Of the newest run that says what was measured. A run that does not say it is not called another.
+	const input = runs.find((r) => r.input_hash !== undefined)?.input_hash;
+	const is_other = (r: RunRow) => r.input_hash !== undefined && r.input_hash !== input;
 	const before = new Map<string, RunRow>();
 	for (let i = 0; i + 1 < ok.length; i++)
 		before.set(ok[i]!.run_id, ok[i + 1]!);
@@ -106,7 +109,7 @@ export function History({ cell, shown }: { cell: Cell; shown: string }) {
 							const apart = ratio !== null && ranges_apart(r, prev!);
 							return (
 								<tr key={r.run_id} class={r.run_id === shown ? "now" : undefined}>
-									<td title={r.run_id}>{f.when(r.utc)}{r.run_id === shown ? <span class="tag">shown</span> : null}{r.kind && r.kind !== "measured" ? <span class="tag">{r.kind}</span> : null}</td>
+									<td title={r.run_id}>{f.when(r.utc)}{r.run_id === shown ? <span class="tag">shown</span> : null}{r.kind && r.kind !== "measured" ? <span class="tag">{r.kind}</span> : null}{is_other(r) ? <span class="tag other">other input</span> : null}</td>
 									<td>{r.status === "ok" ? "ok" : <span class="bad">{status_word(r.status)}</span>}</td>
 									<td class="n" title={f.exact(r.wall_s)}>{r.wall_s == null ? <Null /> : f.seconds(r.wall_s)}</td>
 									<td class="n">{r.min_s == null || r.max_s == null ? <Null /> : r.samples === 1 ? <span class="dim">one sample</span> : f.seconds_range(r.min_s, r.max_s)}</td>
@@ -118,6 +121,7 @@ export function History({ cell, shown }: { cell: Cell; shown: string }) {
 					</tbody>
 				</table>
 			</div>
+			{runs.some(is_other) ? <p class="note"><span class="tag other">other input</span> its command, declared environment or input files were not those of the newest run, so that its time may be another for that.</p> : null}
 			{cell.runs > runs.length && runs.length === HISTORY_MAX ? <p class="note">The newest {runs.length} of {f.count(cell.runs)} runs are shown; <code>roimeter runs</code> lists the others.</p> : null}
 		</section>
 	);
