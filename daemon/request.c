@@ -14,7 +14,7 @@
 #include "schema/batch.h"
 
 #define HEADER_BYTES 64  /* that libmicrohttpd keeps for each header of a request */
-#define ANSWER_BYTES 800 /* of an answer's headers */
+#define ANSWER_BYTES 640 /* of an answer's headers */
 #define RETRY_S 2        /* what waits is mostly gone by then */
 
 struct request *request_new(struct service *s, const char *raw, uint64_t now_ns)
