@@ -298,6 +298,35 @@ static void a_log_that_is_cut_while_it_is_followed_is_a_loss_with_a_sentence(voi
 	close_world(w);
 }
 
+static void of_a_log_that_is_too_large_the_first_part_is_sent(void **state)
+{
+	struct world *w = open_world();
+	struct world_reader r = { .open = false };
+	struct frame f;
+	uint64_t end = 0;
+	char path[256];
+	(void)state;
+	assert_int_equal(mkdir(w->logs, 01777), 0);
+	leave_log(w->logs, 4200000, true);
+	(void)snprintf(path, sizeof path, "%s/p4200000.roilog", w->logs);
+	assert_int_equal(truncate(path, (off_t)FOLLOW_MAX_BYTES + (1 << 20)), 0);
+	world_start(w);
+	for (int i = 0; i < 1000 && files(w->logs); i++) {
+		world_turn(w);
+		(void)usleep(5000);
+	}
+	assert_int_equal(files(w->logs), 0);
+	while (world_frame(w, &r, FRAME_PROCESS, &f)) {
+		assert_int_equal(f.as.process.offset, end);
+		assert_int_equal(f.as.process.size, FOLLOW_MAX_BYTES);
+		end += f.as.process.data.n;
+	}
+	batch_in_done(&r.in);
+	assert_int_equal(end, FOLLOW_MAX_BYTES);
+	assert_int_equal(losses(w), 1);
+	close_world(w);
+}
+
 static void what_processes_without_a_log_say_is_told_once(void **state)
 {
 	struct world *w = open_world();
@@ -471,6 +500,7 @@ int main(void)
 		cmocka_unit_test(logs_of_another_boot_or_machine_are_told_apart),
 		cmocka_unit_test(a_second_log_of_a_name_does_not_take_the_place_of_the_first),
 		cmocka_unit_test(a_log_that_is_cut_while_it_is_followed_is_a_loss_with_a_sentence),
+		cmocka_unit_test(of_a_log_that_is_too_large_the_first_part_is_sent),
 		cmocka_unit_test(what_processes_without_a_log_say_is_told_once),
 		cmocka_unit_test(names_of_streams_are_taken_apart),
 		cmocka_unit_test(a_process_is_known_by_its_start_and_its_owner),
