@@ -166,6 +166,18 @@ static void fill_cost(struct follow *f, struct frame_process *p)
 	p->bytes = (double)f->bytes + more.bytes;
 }
 
+void follow_cost(struct agent *a, struct frame_process *p)
+{
+	for (size_t i = 0; i < FOLLOW_BUCKETS; i++)
+		for (struct follow *f = a->buckets[i]; f; f = f->next)
+			if (p->stream.n == strlen(f->core.stream) &&
+			    !memcmp(p->stream.p, f->core.stream, p->stream.n)) {
+				f->cost_from_ns = agent_cpu();
+				fill_cost(f, p);
+				return;
+			}
+}
+
 static bool room(const struct agent *a)
 {
 	struct outbox_stats st;

@@ -140,6 +140,9 @@ void follow_look(struct follow *f);
 void follow_progress(struct follow *f);
 void follow_send(struct follow *f, bool final);
 void follow_sample(struct follow *f); /* hand it to the samplers */
+/* What following the process of this frame has cost so far, into it; nothing where none is
+ * followed. */
+void follow_cost(struct agent *a, struct frame_process *p);
 void follow_forget(struct follow *f, bool durable);
 /* All of them, without a word to the core. */
 void follow_close_all(struct agent *a);

@@ -97,6 +97,8 @@ static void sign(struct frame *f, const struct connection *c)
 		/* Root's runner speaks for programs that run as others. */
 		if (c->peer.uid != 0 || f->as.process.uid == ROI_UNKNOWN)
 			f->as.process.uid = uid;
+		/* The runner's look at the log takes the place of ours: our cost goes with it. */
+		follow_cost(c->agent, &f->as.process);
 		break;
 	case FRAME_RUN_END:
 		f->as.run_end.uid = uid;
