@@ -154,9 +154,10 @@ static void trouble(struct post *p, int status, const char *text)
 	p->trouble = status;
 	double s = (double)(p->not_before_ns - uv_hrtime()) / SECOND;
 	if (status == 401 || status == 403)
-		log_error("post to %s: %s; it takes no batch with this token%s; all is kept, next "
-			  "try in %.1f s",
-			  p->url, text, p->token_file ? "" : " (none: [server] token_file)", s);
+		log_error("post to %s: %s; it takes no batch %s%s; all is kept, next try in %.1f s",
+			  p->url, text,
+			  p->token_file ? "with the token of " : "without one: [server] token_file",
+			  p->token_file ? p->token_file : "", s);
 	else
 		log_warn("post to %s: %s; all is kept, next try in %.1f s", p->url, text, s);
 }

@@ -167,10 +167,12 @@ bool access_logs(struct access *a)
 	return log;
 }
 
-const char *access_detail(int status)
+const char *access_detail(int status, const struct access_request *q)
 {
 	return status == 403 ? "this is not what the token is for"
 	       : status == 421
 		       ? "this name is not one of the daemon's; see hosts in its configuration"
-		       : "this needs a token: Authorization: Bearer TOKEN";
+	       : q->authorization ? "this token is not in the daemon's files of tokens; if it was "
+				    "added just now, the daemon reads them again at SIGHUP"
+				  : "this needs a token: Authorization: Bearer TOKEN";
 }

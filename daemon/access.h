@@ -29,6 +29,6 @@ int access_post(struct access *a, const struct access_request *r);
 bool access_logs(struct access *a);
 
 /* A sentence for the status. */
-const char *access_detail(int status);
+const char *access_detail(int status, const struct access_request *r);
 
 #endif

@@ -45,6 +45,8 @@ void metrics_count(struct metrics *m, const struct route *route, int status, uin
 		b++;
 	if (r < ROUTES_MAX)
 		(void)atomic_fetch_add(&m->requests[r][s], 1);
+	if (route && route->place == AS_STREAM && status == 200)
+		return; /* as long as somebody listens: no answer's duration */
 	(void)atomic_fetch_add(&m->buckets[b], 1);
 	(void)atomic_fetch_add(&m->time_ns, time_ns);
 }
@@ -89,7 +91,7 @@ static void put_latencies(struct buf *b, struct metrics *m)
 	unsigned long sum = 0;
 	buf_puts(b,
 		 "# HELP roimeterd_request_seconds From the first line of a request to the end of "
-		 "its answer.\n# TYPE roimeterd_request_seconds histogram\n");
+		 "its answer; without streams.\n# TYPE roimeterd_request_seconds histogram\n");
 	for (size_t i = 0; i < BUCKETS; i++) {
 		sum += atomic_load(&m->buckets[i]);
 		buf_printf(b, "roimeterd_request_seconds_bucket{le=\"%g\"} %lu\n", bounds_s[i],

@@ -124,7 +124,7 @@ static int check_access(struct request *r, struct answer *a)
 		     : r->route->open               ? 0
 						    : access_read(access, &q);
 	if (status)
-		refuse(r, a, status, access_detail(status));
+		refuse(r, a, status, access_detail(status, &q));
 	return status ? -EACCES : 0;
 }
 

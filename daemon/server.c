@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -147,9 +148,12 @@ static void log_access(const struct server *s, const struct request *r, uint64_t
 		return;
 	bool good = r->status != 400 && r->status != 414;
 	size_t path = good ? strcspn(r->raw, "?") : 0;
-	log_info("%s %s %.*s %d %zu B %.2f ms", listen_host(host, i->client_addr),
+	char bytes[32] = "-"; /* nobody counts those of a stream */
+	if (place != AS_STREAM || r->status != 200)
+		(void)snprintf(bytes, sizeof bytes, "%zu", r->bytes);
+	log_info("%s %s %.*s %d %s B %.2f ms", listen_host(host, i->client_addr),
 		 r->method[0] ? r->method : "-", path ? (int)path : 1, path ? r->raw : "-",
-		 r->status, r->bytes, (double)time_ns / 1e6);
+		 r->status, bytes, (double)time_ns / 1e6);
 }
 
 static void on_completed(void *cls, struct MHD_Connection *c, void **con_cls,
