@@ -524,3 +524,50 @@ int ambient_record(const struct parts *p, struct store *s, unsigned again, struc
 	arena_free(&g.arena);
 	return rc;
 }
+
+/* ---- in progress ----------------------------------------------------------------------------- */
+
+static const struct part_log *to_read(const struct parts *p)
+{
+	const struct part_log *best = NULL;
+	for (size_t i = 0; i < p->n_logs; i++) {
+		const struct part_log *log = &p->logs[i];
+		if (log->row.snapshot < 0)
+			continue;
+		if (log->said.rank.n == 1 && *log->said.rank.p == '0')
+			return log;
+		best = best ? best : log;
+	}
+	return best;
+}
+
+static int put_name(struct group *g, const struct part_log *log, struct record *rec,
+		    int64_t *ret_begin_ns, struct err *err)
+{
+	struct record_body *b = &rec->body;
+	struct process lead;
+	int rc = look_into(g, &lead, log, err);
+	if (rc || !*lead.exe)
+		return rc;
+	b->app = name_of(rec, lead.exe);
+	b->case_ = case_of(rec, &lead, world_of(g->p));
+	*ret_begin_ns = lead.begin_real;
+	rc = b->app && b->case_ ? put_platform(g, &lead, rec, err) : no_memory(err);
+	if (g->wants_node)
+		b->platform = NULL; /* it may come */
+	return rc;
+}
+
+int ambient_name(const struct parts *p, struct store *s, struct record *rec, int64_t *ret_begin_ns,
+		 struct err *err)
+{
+	struct group g = { .p = p, .s = s, .loader = { .s = s } };
+	const struct part_log *log = to_read(p);
+	record_init(rec);
+	rec->body.suite = "ambient";
+	*ret_begin_ns = ROI_UNKNOWN;
+	int rc = log ? put_name(&g, log, rec, ret_begin_ns, err) : 0;
+	buf_done(&g.loader.bytes);
+	arena_free(&g.arena);
+	return rc;
+}

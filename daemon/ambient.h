@@ -19,4 +19,10 @@ bool ambient_over(const struct parts *p);
 int ambient_record(const struct parts *p, struct store *s, unsigned again, struct record *rec,
 		   int64_t *ret_wants_node, struct err *err);
 
+/* Of one that is in progress: suite, app, case and platform into rec, when its first entry began
+ * into ret_begin_ns, as far as known. The log of one process is read, that of rank 0 where it is
+ * there. rec is initialised by this call, also when it fails. */
+int ambient_name(const struct parts *p, struct store *s, struct record *rec, int64_t *ret_begin_ns,
+		 struct err *err);
+
 #endif

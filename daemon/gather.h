@@ -92,7 +92,7 @@ struct gather_running {
 	int64_t announced_ns; /* real time of its node; ROI_UNKNOWN */
 	double planned, done; /* executions */
 	const char *exec;     /* that is being made; NULL: between two */
-	int64_t exec_ns;      /* when it began, real time of its node */
+	int64_t exec_ns;      /* when it began, real time of its node; ambient: its first entry */
 	double steps;         /* done in it, of the process that did most; newest look */
 	double steps_expected, expected_s; /* of one execution, from earlier runs */
 	int64_t end_ns;   /* when the run is expected to end, real time of its node */

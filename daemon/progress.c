@@ -14,11 +14,11 @@ json_t *progress_json(const struct gather_running *r)
 		"run_id", r->run, "suite", r->suite, "app", r->app, "case", r->case_, "platform",
 		r->platform, "kind", r->kind, "user", r->user, "job", r->job, "announced",
 		utc_json(r->announced_ns), "execution", r->exec, "execution_began",
-		r->exec ? utc_json(r->exec_ns) : json_null(), "executions_done",
-		number_json(r->done), "executions", number_json(r->planned), "steps",
-		number_json(r->steps), "steps_expected", number_json(r->steps_expected),
-		"processes", number_json(r->processes), "expected_s", number_json(r->expected_s),
-		"ended", (int)r->ended, "expected_end", utc_json(r->end_ns));
+		utc_json(r->exec_ns), "executions_done", number_json(r->done), "executions",
+		number_json(r->planned), "steps", number_json(r->steps), "steps_expected",
+		number_json(r->steps_expected), "processes", number_json(r->processes),
+		"expected_s", number_json(r->expected_s), "ended", (int)r->ended, "expected_end",
+		utc_json(r->end_ns));
 }
 
 int progress_text(struct buf *b, const struct gather_running *r)

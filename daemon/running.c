@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/carry.h"
+#include "daemon/ambient.h"
 #include "daemon/gather.h"
 #include "daemon/parts.h"
 #include "lib/num.h"
@@ -35,7 +36,7 @@ static void tell_logs(const struct part_log *logs, size_t n, struct gather_runni
 	for (size_t i = 0; i < n; i++)
 		if (known(logs[i].row.steps) && !(r->steps >= logs[i].row.steps))
 			r->steps = logs[i].row.steps;
-	r->processes = (double)n;
+	r->processes = n ? (double)n : (double)NAN; /* of none that is heard of nothing is known */
 }
 
 /* From what one execution took before, how many are left, and how far this one is. */
@@ -104,7 +105,8 @@ static int tell_progress(struct store *s, int64_t run, struct gather_running *r,
 	int rc = inbox_get_progress(s, run, r->exec, &n, &steps, err);
 	if (known(steps) && !(r->steps >= steps))
 		r->steps = steps;
-	r->processes = fmax(r->processes, n);
+	if (n > 0)
+		r->processes = fmax(r->processes, n);
 	return rc;
 }
 
@@ -147,22 +149,40 @@ static int expect(struct store *s, struct gather_running *r, struct err *err)
 	return rc;
 }
 
+/* Nobody announced it: its own log says what it is. */
+static int tell_name(struct parts *p, struct store *s, struct record *rec, struct gather_running *r,
+		     struct err *err)
+{
+	const struct record_body *b = &rec->body;
+	int rc = ambient_name(p, s, rec, &r->exec_ns, err);
+	r->suite = b->suite;
+	r->app = b->app;
+	r->case_ = b->case_;
+	r->platform = b->platform;
+	return rc;
+}
+
 static int one(void *arg, const struct inbox_run *run)
 {
 	const struct asking *a = arg;
 	struct gather_running r;
+	struct record named;
 	struct parts p;
+	record_init(&named);
 	if (a->only && strcmp(run->name, a->only) != 0)
 		return 0;
 	int rc = parts_load(&p, a->s, run, a->err);
 	if (!rc && tell_run(&p, run->ambient, &r))
 		rc = err_set(a->err, -ENOMEM, "out of memory");
+	if (!rc && run->ambient)
+		rc = tell_name(&p, a->s, &named, &r, a->err);
 	if (!rc && r.exec)
 		rc = tell_progress(a->s, run->id, &r, a->err);
 	if (!rc)
 		rc = expect(a->s, &r, a->err);
 	if (!rc)
 		rc = a->each(a->arg, &r);
+	record_done(&named);
 	parts_done(&p);
 	return rc;
 }

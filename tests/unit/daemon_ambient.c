@@ -177,6 +177,50 @@ static void a_launch_is_a_run_as_its_logs_tell(void **state)
 	stop(&w);
 }
 
+static int see_running(void *arg, const struct gather_running *r)
+{
+	struct buf *b = arg;
+	buf_printf(b, "%s/%s/%s %s, %.0f processes, %s\n", r->suite, r->app ? r->app : "-",
+		   r->case_ ? r->case_ : "-", r->platform ? r->platform : "-", r->processes,
+		   r->exec_ns == ROI_UNKNOWN ? "not begun" : "begun");
+	return 0;
+}
+
+static void assert_running(struct world *w, const char *should)
+{
+	struct buf b = { 0 };
+	assert_int_equal(gather_each_running(w->s, NULL, see_running, &b, NULL), 0);
+	assert_string_equal(b.data ? b.data : "", should);
+	buf_done(&b);
+}
+
+static void while_it_is_in_progress_it_has_its_name(void **state)
+{
+	(void)state;
+	struct world w = start();
+	static struct frames f;
+	f = (struct frames){ .n = 0 };
+	char line[128];
+	put_program(&f, &two_ranks[0], 1, false);
+	say_all(&w, &f);
+	assert_running(&w, "ambient/solve_r/args-d4357d2a -, 1 processes, begun\n");
+	put_node(&f, 0);
+	put_program(&f, &two_ranks[1], 1, false);
+	say_all(&w, &f);
+	assert_running(&w, "ambient/solve_r/args-d4357d2a cpu-x.linux6.1, 2 processes, begun\n");
+	put_program(&f, &two_ranks[0], 2, true);
+	put_program(&f, &two_ranks[1], 2, true);
+	say_all(&w, &f);
+	tick(&w);
+	struct record rec = only_record(w.s);
+	(void)snprintf(line, sizeof line, "%s/%s/%s", rec.body.suite, rec.body.app, rec.body.case_);
+	assert_string_equal(line, "ambient/solve_r/args-d4357d2a");
+	assert_running(&w, "");
+	record_done(&rec);
+	arena_free(&f.a);
+	stop(&w);
+}
+
 static void shuffle(struct frames *f, struct dice *d)
 {
 	for (size_t i = f->n; i > 1; i--) {
@@ -393,6 +437,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_quick_folder, remove_folder)
 	const struct CMUnitTest tests[] = {
 		TEST(a_launch_is_a_run_as_its_logs_tell),
+		TEST(while_it_is_in_progress_it_has_its_name),
 		cmocka_unit_test(any_order_gives_the_same_bytes_and_the_same_run),
 		TEST(processes_without_a_launch_are_runs_of_their_own),
 		TEST(a_child_belongs_to_the_launch_of_its_parent),
