@@ -79,9 +79,10 @@ bool work_put(struct work_pool *p, struct work *w)
 		*p->last = w;
 		p->last = &w->next;
 		p->waiting++;
-		(void)pthread_cond_signal(&p->wake);
 	}
 	(void)pthread_mutex_unlock(&p->lock);
+	if (room) /* behind the unlock: else it would wake only to wait for the lock */
+		(void)pthread_cond_signal(&p->wake);
 	return room;
 }
 

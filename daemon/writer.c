@@ -75,12 +75,13 @@ bool writer_post(struct writer *w, struct post *p)
 {
 	(void)pthread_mutex_lock(&w->lock);
 	bool room = w->posts.n < POSTS_MAX && !w->stop;
-	if (room) {
+	if (room)
 		push(&w->posts, p);
-		if (w->posts.n >= w->wanted)
-			(void)pthread_cond_signal(&w->wake);
-	}
+	bool wakes = room && w->posts.n >= w->wanted;
 	(void)pthread_mutex_unlock(&w->lock);
+	/* Behind the unlock: else the thread would wake only to wait for the lock. */
+	if (wakes)
+		(void)pthread_cond_signal(&w->wake);
 	return room;
 }
 
@@ -93,9 +94,10 @@ bool writer_put(struct writer *w, struct work *job)
 		*w->last_job = job;
 		w->last_job = &job->next;
 		w->n_jobs++;
-		(void)pthread_cond_signal(&w->wake);
 	}
 	(void)pthread_mutex_unlock(&w->lock);
+	if (room)
+		(void)pthread_cond_signal(&w->wake);
 	return room;
 }
 
