@@ -48,7 +48,7 @@ static json_t *cost(const struct agent *a)
 	json_t *o = json_object();
 	put(o, "cpu_s", number(self_cpu()));
 	put(o, "wakeups", whole(a->wakeups));
-	put(o, "rss_bytes", number(self_rss()));
+	put(o, "rss_bytes", isfinite(self_rss()) ? whole((uint64_t)self_rss()) : json_null());
 	return o;
 }
 

@@ -116,7 +116,7 @@ static void put_post(struct buf *b, const json_t *o)
 	else if (server && !(number(post, "failures") > 0))
 		buf_puts(&words, "; nothing was sent yet");
 	if (posts > 0)
-		buf_printf(&words, ", %.0f of %s since the agent's start", posts,
+		buf_printf(&words, ", %.0f post%s of %s since the agent's start", posts, s(posts),
 			   size(bytes, post, "bytes"));
 	line(b, "sends to", words.data ? words.data : "");
 	buf_done(&words);
@@ -124,7 +124,7 @@ static void put_post(struct buf *b, const json_t *o)
 
 static void put_spool(struct buf *b, const json_t *o)
 {
-	char used[32], most[32];
+	char used[32], most[32], waiting[32];
 	const json_t *spool = json_object_get(o, "spool");
 	double acked = number(spool, "acked_seq"), next = number(spool, "next_seq");
 	double left = next - 1 - acked, damaged = number(spool, "damaged");
@@ -134,12 +134,17 @@ static void put_spool(struct buf *b, const json_t *o)
 	buf_printf(&words, "%s of %s", size(used, spool, "bytes"), size(most, spool, "max_bytes"));
 	if (text(spool, "folder"))
 		buf_printf(&words, " in %s", text(spool, "folder"));
-	if (left == 0)
+	if (left == 0 && !yes(spool, "full"))
 		buf_printf(&words, "; all %.0f batch%s delivered", acked,
 			   acked == 1 ? " is" : "es are");
 	else if (left > 0)
 		buf_printf(&words, "; %.0f batch%s not yet delivered (%.0f to %.0f)", left,
 			   left == 1 ? " is" : "es are", acked + 1, next - 1);
+	if (yes(spool, "full"))
+		buf_printf(&words,
+			   "; it is full, or its disk is: %s wait in memory, what is in logs waits "
+			   "there, and it is tried again each second",
+			   size(waiting, spool, "waiting_bytes"));
 	if (damaged > 0)
 		buf_printf(&words, "; %.0f could not be read back", damaged);
 	line(b, "spool", words.data ? words.data : "");

@@ -12,6 +12,7 @@
 
 #define TOKEN_MIN 16
 
+/* Group bits may be those of an access list: so systemd hands a credential to a dynamic user. */
 static int check_file(const char *path, struct err *err)
 {
 	struct stat st;
@@ -19,7 +20,8 @@ static int check_file(const char *path, struct err *err)
 		return err_set(err, -errno, "token file %s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, -EINVAL, "token file %s: not a file", path);
-	if (st.st_mode & 077)
+	mode_t forbidden = st.st_uid == 0 && !(st.st_mode & 0222) ? 0007 : 0077;
+	if (st.st_mode & forbidden)
 		return err_set(err, -EACCES,
 			       "token file %s: others may read or change it; chmod 600", path);
 	if (st.st_uid != geteuid() && st.st_uid != 0)

@@ -56,7 +56,8 @@ static void all_that_is_known_is_told(void **state)
 		"  sends to   http://d:7450; failing, 3 times in a row: it answers 503; next try "
 		"in "
 		"2.00 s; it\n"
-		"             took the last post 10.0 s ago, 4 of 999 B since the agent's start\n"
+		"             took the last post 10.0 s ago, 4 posts of 999 B since the agent's "
+		"start\n"
 		"  spool      5.72 kB of 1.00 GB in /v; 2 batches are not yet delivered (7 to 8); "
 		"1 "
 		"could not be\n"
@@ -93,6 +94,21 @@ static void an_idle_agent_is_a_few_lines(void **state)
 		"\nprocesses followed: 0\n");
 }
 
+static void a_full_disk_is_said(void **state)
+{
+	(void)state;
+	assert_string_equal(
+		page("{\"spool\":{\"bytes\":0,\"max_bytes\":64000,\"next_seq\":1,"
+		     "\"acked_seq\":0,\"full\":true,\"waiting_bytes\":3000}}"),
+		"agent on this node\n"
+		"  sends to   no daemon: all is kept\n"
+		"  spool      0 B of 64.0 kB; it is full, or its disk is: 3.00 kB wait in "
+		"memory, what is in logs\n"
+		"             waits there, and it is tried again each second\n"
+		"\nruns under way: 0\n"
+		"\nprocesses followed: 0\n");
+}
+
 /* Of another version, or no agent at all: nothing is taken for what it is not. */
 static void what_is_of_another_type_is_not_there(void **state)
 {
@@ -111,6 +127,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_that_is_known_is_told),
 		cmocka_unit_test(an_idle_agent_is_a_few_lines),
+		cmocka_unit_test(a_full_disk_is_said),
 		cmocka_unit_test(what_is_of_another_type_is_not_there),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
