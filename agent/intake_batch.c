@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/intake.h"
+#include "lib/name.h"
 #include "lib/num.h"
 
 #define LARGEST (BATCH_HEAD_BYTES + BATCH_MAX_SENDER + BATCH_MAX_PACKED)
@@ -58,10 +59,18 @@ static void text(char to[NAME_MAX_BYTES + 1], struct str from)
 	to[from.n] = 0;
 }
 
+static int check_declare(const struct frame_declare *d, struct err *err)
+{
+	const char *why = name_fault(d->suite);
+	return why ? err_set(err, -EBADMSG, "a declare frame: the name of the suite %s", why) : 0;
+}
+
 static int check(const struct connection *c, const struct frame *f, struct err *err)
 {
 	char run[NAME_MAX_BYTES + 1];
 	struct str r = frame_run(f), e = frame_exec(f);
+	if (f->type == FRAME_DECLARE) /* of a suite, not of a run */
+		return check_declare(&f->as.declare, err);
 	bool needs_exec = f->type == FRAME_EXECUTION_START || f->type == FRAME_EXECUTION_END ||
 			  f->type == FRAME_PROCESS;
 	if (!name_good(r) || (needs_exec && !name_good(e)))
@@ -102,6 +111,12 @@ static void sign(struct frame *f, const struct connection *c)
 		break;
 	case FRAME_RUN_END:
 		f->as.run_end.uid = uid;
+		break;
+	case FRAME_DECLARE:
+		/* Nothing is declared from the future: it would stand against all that follows. */
+		f->as.declare.uid = uid;
+		if (f->as.declare.real_ns == ROI_UNKNOWN || f->as.declare.real_ns > agent_real())
+			f->as.declare.real_ns = agent_real();
 		break;
 	default:
 		break;
@@ -152,7 +167,7 @@ static int each(struct connection *c, struct err *err, bool take)
 		}
 		if (rc)
 			return rc;
-		if (take)
+		if (take && f.type != FRAME_DECLARE)
 			act(c, &f);
 	}
 	return more;

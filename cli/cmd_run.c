@@ -317,6 +317,19 @@ static int declare_cases(struct session *s, struct err *err)
 	return store_declare(s->store, s->suite.name, list, s->suite.n_cases, err);
 }
 
+/* That a report shows what was never measured is no reason not to measure. */
+static void hand_over_declared(struct session *s)
+{
+	struct err why = { .text = "" };
+	char text[512];
+	if (announce_declare(s->server.announce, &s->suite, &why) == 0)
+		return;
+	(void)snprintf(text, sizeof text,
+		       "what the suite %.64s declares was not handed over: %.300s", s->suite.name,
+		       why.text);
+	on_warn(s, text);
+}
+
 /* A database that can't be written should be known before an hour of measuring. */
 static int open_store(struct session *s, struct buf *ret_path, struct err *err)
 {
@@ -324,7 +337,10 @@ static int open_store(struct session *s, struct buf *ret_path, struct err *err)
 	int rc = 0;
 	if (s->server.url) { /* it is part of the journal's name, as a database is */
 		buf_puts(ret_path, s->server.url);
-		return run_server_open(&s->server, err);
+		rc = run_server_open(&s->server, err);
+		if (!rc && !s->o.app)
+			hand_over_declared(s);
+		return rc;
 	}
 	if (s->o.no_store)
 		return 0;

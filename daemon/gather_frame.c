@@ -417,6 +417,13 @@ static int take_node(struct gather *g, const struct batch_sender *from, const st
 	return inbox_node_came(g->s, from->agent, g->age_ns, err);
 }
 
+static int take_declare(struct gather *g, const struct frame *f, struct err *err)
+{
+	const char *why = NULL;
+	int rc = gather_declare(g, &f->as.declare, &why, err);
+	return rc || !why ? rc : refuse(g, f, (struct str){ .p = NULL }, why, err);
+}
+
 int gather_frame(struct gather *g, const struct batch_sender *from, const struct frame *f,
 		 struct str bytes, struct err *err)
 {
@@ -439,6 +446,8 @@ int gather_frame(struct gather *g, const struct batch_sender *from, const struct
 		return take_gap(g, f, err);
 	case FRAME_NODE:
 		return take_node(g, from, f, bytes, err);
+	case FRAME_DECLARE:
+		return take_declare(g, f, err);
 	case FRAME_AGENT: /* done with the batch */
 	case FRAME_TYPES:
 		break;

@@ -59,6 +59,9 @@ void gather_note_change(struct gather *g, const char *run);
 /* One frame of a new batch; bytes: its own. */
 int gather_frame(struct gather *g, const struct batch_sender *from, const struct frame *f,
 		 struct str bytes, struct err *err);
+/* The list of what a suite declares. ret_why: it was refused, and nothing is stored. */
+int gather_declare(struct gather *g, const struct frame_declare *d, const char **ret_why,
+		   struct err *err);
 /* Write what is known of the runs that were touched. */
 int gather_settle(struct gather *g, struct err *err);
 

@@ -37,9 +37,10 @@ struct announce {
 	uint64_t kept; /* the highest number */
 	uint64_t batches;
 	struct pace pace;
-	int64_t next_ns; /* no try before */
+	int64_t next_ns;              /* no try before */
+	const struct suite *declared; /* that the agent has not kept; NULL: none */
 	struct batch_out out;
-	struct buf bytes;
+	struct buf bytes, list;
 	struct link_wait wait; /* of the call under way */
 	struct err *err;       /* of the call under way */
 };
@@ -189,7 +190,7 @@ static int put(void *arg, const struct frame *frame)
 		       : rc;
 }
 
-/* ---- a case ---------------------------------------------------------------------------------- */
+/* ---- what the suite declares ----------------------------------------------------------------- */
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -197,6 +198,35 @@ static int64_t clock_ns(clockid_t clock)
 	(void)clock_gettime(clock, &t);
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
+
+/* A batch of its own: what is wrong with it is wrong with no case. */
+static int declare(struct announce *a, struct err *err)
+{
+	if (!a->declared)
+		return 0;
+	int rc = announce_declaration(a->declared, clock_ns(CLOCK_REALTIME), &a->list, put, a, err);
+	if (!rc)
+		rc = send_batch(a);
+	a->out.frames = a->out.body.len = 0;
+	bool refused = rc == -EPERM || rc == -EBADMSG || rc == -EINVAL || rc == -E2BIG;
+	if (!rc || refused)
+		a->declared = NULL;
+	return rc;
+}
+
+int announce_declare(struct announce *a, const struct suite *suite, struct err *err)
+{
+	a->declared = suite;
+	a->wait = wait_from_now(a, a->o.patience_s);
+	a->err = err;
+	int rc = declare(a, err);
+	if (rc == -EPIPE || rc == -EPROTO)
+		let_go(a);
+	a->err = NULL;
+	return rc;
+}
+
+/* ---- a case ---------------------------------------------------------------------------------- */
 
 static int tell(struct announce *a, struct case_run *c, const struct fill *f,
 		const struct announce_news *news, struct err *err)
@@ -207,6 +237,9 @@ static int tell(struct announce *a, struct case_run *c, const struct fill *f,
 	while (!rc && a->owed)
 		rc = await_kept(a);
 	if (rc)
+		return rc;
+	rc = declare(a, err);
+	if (rc && a->declared) /* else it was refused, and that is all */
 		return rc;
 	const struct announce_what what = {
 		.begin = c->announced.link != a->link,
@@ -350,6 +383,7 @@ void announce_close(struct announce *a)
 	let_go(a);
 	batch_out_done(&a->out);
 	buf_done(&a->bytes);
+	buf_done(&a->list);
 	arena_free(&a->arena);
 	free(a);
 }

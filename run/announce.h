@@ -16,6 +16,7 @@
 
 struct case_run;
 struct fill;
+struct suite;
 struct announce;
 
 struct announce_options {
@@ -36,6 +37,11 @@ struct announced {
  * options point to stays the caller's. */
 int announce_open(struct announce **ret, const struct announce_options *o, struct err *err);
 void announce_close(struct announce *a); /* NULL is fine */
+
+/* What the suite declares, for reports that show also what was never measured. Before the first
+ * case. What the agent does not take now, because it is away or has no room, goes with the first
+ * case; a refusal is the end of it. The suite stays the caller's, until announce_close. */
+int announce_declare(struct announce *a, const struct suite *suite, struct err *err);
 
 /* A descriptor that ends every wait when it becomes readable. */
 void announce_cancel(struct announce *a, int fd);

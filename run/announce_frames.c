@@ -216,6 +216,29 @@ int announce_frames(struct case_run *c, const struct fill *f, const struct annou
 	return rc;
 }
 
+/* ---- what its suite declares ----------------------------------------------------------------- */
+
+int announce_declaration(const struct suite *s, int64_t real_ns, struct buf *list,
+			 int (*put_one)(void *arg, const struct frame *frame), void *arg,
+			 struct err *err)
+{
+	struct frame frame;
+	list->len = 0;
+	for (size_t i = 0; i < s->n_cases; i++) {
+		struct str title = text(s->cases[i].title);
+		batch_text_put(list, text(s->cases[i].app));
+		batch_text_put(list, text(s->cases[i].name));
+		batch_text_put(list, title.n <= DECLARE_MAX_TITLE ? title : text(NULL));
+	}
+	if (list->failed)
+		return err_set(err, -ENOMEM, "out of memory");
+	frame_clear(&frame, FRAME_DECLARE);
+	frame.as.declare.suite = text(s->name);
+	frame.as.declare.real_ns = real_ns;
+	frame.as.declare.cases = batch_list(list);
+	return put_one(arg, &frame);
+}
+
 /* ---- where it runs --------------------------------------------------------------------------- */
 
 const char *announce_job(struct arena *a, char *(*get)(const char *name))

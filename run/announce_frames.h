@@ -22,6 +22,11 @@ struct announce_what {
 int announce_frames(struct case_run *c, const struct fill *f, const struct announce_what *what,
 		    int (*put)(void *arg, const struct frame *frame), void *arg, struct err *err);
 
+/* What the suite declares. list: room for it, lent to the frame. -ENOMEM, or what put says. */
+int announce_declaration(const struct suite *s, int64_t real_ns, struct buf *list,
+			 int (*put)(void *arg, const struct frame *frame), void *arg,
+			 struct err *err);
+
 /* "slurm:1234", "pbs:12.host", "flux:f2x" as the environment tells; NULL: no batch job. */
 const char *announce_job(struct arena *a, char *(*get)(const char *name));
 

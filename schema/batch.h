@@ -201,6 +201,16 @@
 	F(txt, platform, "", "vendor-product.runtime")                                             \
 	F(bin, info, "", "struct platform_info: block_put (schema/codec.h)")
 
+/* The inputs that a suite declares, so that a report shows also those that were never measured. Of
+ * a suite the list that is newer counts; cases holds app, case and title (or null) of each. */
+#define FRAME_DECLARE_FIELDS(F)                                                                    \
+	F(txt, suite, "", "as in the record")                                                      \
+	F(i64, real_ns, "ns", "when; not later than the agent's clock")                            \
+	F(i64, uid, "", "who says so, as the agent's socket tells")                                \
+	F(txts, cases, "", "app, case, title; app, case, title; in the suite's order")
+#define DECLARE_MAX_TITLE 1024u /* bytes; a longer one is left out */
+#define DECLARE_MAX_CASES (BATCH_MAX_ITEMS / 3)
+
 /* The number of a kind is for ever. */
 #define BATCH_FRAMES(X)                                                                            \
 	X(1, run_announce, RUN_ANNOUNCE)                                                           \
@@ -212,7 +222,8 @@
 	X(7, loss, LOSS)                                                                           \
 	X(8, gap, GAP)                                                                             \
 	X(9, agent, AGENT)                                                                         \
-	X(10, node, NODE)
+	X(10, node, NODE)                                                                          \
+	X(11, declare, DECLARE)
 
 #define BATCH_CTYPE_u64 uint64_t
 #define BATCH_CTYPE_i64 int64_t

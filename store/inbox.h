@@ -82,6 +82,11 @@ int inbox_put_loss(struct store *s, int64_t spool, const struct inbox_loss *l, i
 int inbox_drop_loss(struct store *s, const char *run, const char *what, const char *why,
 		    struct err *err);
 
+/* Is this list of what a suite declares newer than those that came before? Then it is the newest
+ * from now on: store_declare it, in the same transaction. */
+int inbox_newer_declared(struct store *s, const char *suite, int64_t real_ns, uint64_t sum,
+			 bool *ret, struct err *err);
+
 /* The newest of each agent counts. frame: its bytes (batch_in.frame). */
 int inbox_put_node(struct store *s, struct str agent, int64_t real_ns, struct str frame,
 		   struct err *err);

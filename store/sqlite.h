@@ -38,7 +38,7 @@ enum statement {
 	STMT_DECLARED_LAST = STMT_DECLARED + 2,
 	STMT_EACH_CELL,                  /* four: by suite, by app, by both, all */
 	STMT_INBOX = STMT_EACH_CELL + 4, /* those of store/sqlite_inbox.h */
-	STMT_N = STMT_INBOX + 64,
+	STMT_N = STMT_INBOX + 72,
 };
 
 /* The columns that run and, with a prefix, the cell's ok_... and last_... share, in one order. */

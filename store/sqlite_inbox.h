@@ -74,6 +74,7 @@ enum inbox_statement {
 	IN_EACH_LOG,
 	IN_OTHER_FRAMES,
 	IN_OTHER_LOGS,
+	IN_DECLARED,
 	IN_END,
 };
 static_assert((int)IN_END <= (int)STMT_N, "there is room for these statements");

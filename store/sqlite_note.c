@@ -123,6 +123,28 @@ int inbox_put_node(struct store *s, struct str agent, int64_t real_ns, struct st
 	return sql_end(s, write_row(s, IN_PUT_NODE, stmt, err), err);
 }
 
+int inbox_newer_declared(struct store *s, const char *suite, int64_t real_ns, uint64_t sum,
+			 bool *ret, struct err *err)
+{
+	int rc = sql_begin(s, err);
+	if (rc)
+		return rc;
+	sqlite3_stmt *stmt = in_statement(
+		s, IN_DECLARED,
+		"INSERT INTO inbox_declared (suite, real_ns, sum) VALUES (?, ?, ?) ON CONFLICT DO "
+		"UPDATE SET real_ns = excluded.real_ns, sum = excluded.sum "
+		"WHERE (excluded.real_ns, excluded.sum) > (real_ns, sum)",
+		err);
+	if (stmt) {
+		sql_bind_text(stmt, 1, suite);
+		(void)sqlite3_bind_int64(stmt, 2, real_ns);
+		(void)sqlite3_bind_int64(stmt, 3, (int64_t)sum);
+	}
+	rc = write_row(s, IN_DECLARED, stmt, err);
+	*ret = !rc && sqlite3_changes(s->db) > 0;
+	return sql_end(s, rc, err);
+}
+
 int inbox_put_self(struct store *s, const struct batch_sender *from, int64_t real_ns,
 		   struct str frame, struct err *err)
 {

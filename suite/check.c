@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/name.h"
 #include "suite/env.h"
 #include "suite/keys.h"
 #include "suite/near.h"
 #include "suite/pattern.h"
 #include "suite/reader.h"
 
-#define MAX_NAME 64
 #define MAX_COUNT 10000000L
 #define MAX_TIMEOUT_S (30.0 * 86400)
 #define MIN_REASON 10
@@ -27,16 +27,7 @@ static int fault(struct suite_reader *r, const struct doc_node *at, const char *
 
 const char *suite_name_fault(const char *name)
 {
-	if (!*name)
-		return "is empty";
-	if (strlen(name) > MAX_NAME)
-		return "is longer than 64 characters";
-	if (*name == '.' || *name == '-')
-		return "begins with \".\" or \"-\"";
-	for (const char *p = name; *p; p++)
-		if (!isalnum((unsigned char)*p) && !strchr("._-", *p))
-			return "has other characters than letters, digits, \".\", \"_\" and \"-\"";
-	return NULL;
+	return name_fault(str_of(name));
 }
 
 double suite_duration(const char *text)

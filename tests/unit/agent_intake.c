@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 /* cmocka wants those before */
 #include <cmocka.h>
 
@@ -297,6 +298,55 @@ static void what_is_no_batch_of_a_runner_is_refused_and_nothing_of_it_done(void 
 	close_world(w);
 }
 
+static void put_declare(struct batch_out *o, const char *suite, int64_t real_ns)
+{
+	struct frame f;
+	struct buf list = { 0 };
+	for (size_t i = 0; i < 3; i++)
+		batch_text_put(&list, str_of(i < 2 ? "a" : NULL));
+	frame_clear(&f, FRAME_DECLARE);
+	f.as.declare.suite = str_of(suite);
+	f.as.declare.real_ns = real_ns;
+	f.as.declare.uid = 4711;
+	f.as.declare.cases = batch_list(&list);
+	assert_int_equal(batch_put(o, &f), 0);
+	buf_done(&list);
+}
+
+/* It belongs to no run. Who says so is the peer, and it is not from the future. */
+static void what_a_suite_declares_is_passed_on(void **state)
+{
+	(void)state;
+	struct world *w = open_world();
+	struct batch_out o = { .frames = 0 };
+	struct world_reader r = { .open = false };
+	struct frame f;
+	int fd = world_connect(w);
+	put_declare(&o, "demo", INT64_MAX);
+	send_batch(fd, &o);
+	expect_answer(w, fd, LOCAL_KEPT);
+	put_declare(&o, "demo", 5);
+	send_batch(fd, &o);
+	expect_answer(w, fd, LOCAL_KEPT);
+	put_declare(&o, "de/mo", 5);
+	send_batch(fd, &o);
+	expect_answer(w, fd, LOCAL_ERROR "EBADMSG\n");
+	put_declare(&o, NULL, 5);
+	send_batch(fd, &o);
+	expect_answer(w, fd, LOCAL_ERROR "EBADMSG\n");
+	assert_int_equal(world_count(w, FRAME_DECLARE), 2);
+	outbox_rewind(w->outbox);
+	assert_true(world_frame(w, &r, FRAME_DECLARE, &f));
+	assert_int_equal(f.as.declare.uid, geteuid());
+	assert_in_range(f.as.declare.real_ns, 1, (time(NULL) + 1) * INT64_C(1000000000));
+	assert_int_equal(f.as.declare.cases.n, 5);
+	assert_true(world_frame(w, &r, FRAME_DECLARE, &f));
+	assert_int_equal(f.as.declare.real_ns, 5);
+	batch_in_done(&r.in);
+	(void)close(fd);
+	close_world(w);
+}
+
 /* In a child with another user, whose exit code is that of the answer. */
 static int as_another(struct world *w, struct batch_out *o)
 {
@@ -474,6 +524,7 @@ int main(void)
 		cmocka_unit_test(delivery_is_told_when_the_daemon_has_it),
 		cmocka_unit_test(what_is_no_batch_of_a_runner_is_refused_and_nothing_of_it_done),
 		cmocka_unit_test(a_user_speaks_for_its_own_runs_only),
+		cmocka_unit_test(what_a_suite_declares_is_passed_on),
 		cmocka_unit_test(a_log_is_taken_by_its_descriptor_and_rubbish_is_not),
 		cmocka_unit_test(whoever_does_not_read_is_hung_up_and_others_are_served),
 		cmocka_unit_test(many_connections_are_served_one_after_the_other),

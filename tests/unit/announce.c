@@ -650,6 +650,46 @@ static void every_failed_allocation_is_survived(void **state)
 	forget(&t);
 }
 
+static int keep_declared(void *arg, const struct frame *f)
+{
+	struct buf *b = arg;
+	struct str cases = f->as.declare.cases, t;
+	assert_int_equal(f->type, FRAME_DECLARE);
+	buf_printf(b, "%.*s at %lld:", (int)f->as.declare.suite.n, f->as.declare.suite.p,
+		   (long long)f->as.declare.real_ns);
+	while (batch_text_next(&cases, &t))
+		buf_printf(b, " %.*s", t.p ? (int)t.n : 1, t.p ? t.p : "-");
+	return 0;
+}
+
+static void what_a_suite_declares_goes_as_one_list(void **state)
+{
+	(void)state;
+	static char title[DECLARE_MAX_TITLE + 2];
+	struct suite_case cases[] = { { .app = "b", .name = "two", .title = "Second" },
+				      { .app = "a", .name = "one" },
+				      { .app = "a", .name = "long", .title = title } };
+	const struct suite suite = { .name = "demo", .cases = cases, .n_cases = 3 };
+	struct buf list = { 0 }, b = { 0 };
+	memset(title, 'x', sizeof title - 1);
+	for (int twice = 0; twice < 2; twice++) {
+		b.len = 0;
+		assert_int_equal(announce_declaration(&suite, 7, &list, keep_declared, &b, NULL),
+				 0);
+		assert_string_equal(b.data, "demo at 7: b two Second a one - a long -");
+	}
+	buf_done(&list);
+	for (int n = 1; fail_alloc(n); n++) {
+		int rc = announce_declaration(&suite, 7, &list, ignore, NULL, NULL);
+		assert_int_equal(rc, alloc_failed ? -ENOMEM : 0);
+		buf_done(&list);
+		list = (struct buf){ 0 };
+	}
+	alloc_left = 0;
+	buf_done(&list);
+	buf_done(&b);
+}
+
 static const char *job_variables[][2] = { { NULL, NULL }, { NULL, NULL } };
 
 static char *get(const char *name)
@@ -691,6 +731,7 @@ int main(void)
 		cmocka_unit_test(a_long_log_goes_in_pieces),
 		cmocka_unit_test(what_ends_the_frames_comes_back),
 		cmocka_unit_test(every_failed_allocation_is_survived),
+		cmocka_unit_test(what_a_suite_declares_goes_as_one_list),
 		cmocka_unit_test(a_batch_job_has_its_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,15 +83,13 @@ static void tell(struct buf *b, const struct buf *batch)
 
 /* The file was written on the day of the version's release, and stays. Its text has only what is
  * known, so a field that is appended to a list changes nothing in it. */
-static void version_1_is_read_as_ever(void **state)
+static void assert_read_as_ever(const char *path, const char *text_path,
+				struct buf (*example)(void))
 {
-	(void)state;
-	static const char path[] = "tests/golden/batch/version-1",
-			  text_path[] = "tests/golden/batch/version-1.txt";
 	const char *golden = getenv("GOLDEN");
 	struct buf then = { 0 }, text = { 0 }, expected = { 0 };
 	if (golden && !strcmp(golden, "write") && access(path, F_OK)) {
-		struct buf now = an_example();
+		struct buf now = example();
 		assert_int_equal(file_write(path, now.data, now.len, NULL), 0);
 		buf_done(&now);
 	}
@@ -106,10 +104,47 @@ static void version_1_is_read_as_ever(void **state)
 	buf_done(&expected);
 }
 
+static void version_1_is_read_as_ever(void **state)
+{
+	(void)state;
+	assert_read_as_ever("tests/golden/batch/version-1", "tests/golden/batch/version-1.txt",
+			    an_example);
+}
+
+static struct buf a_declaration(void)
+{
+	struct batch_out out = { .frames = 0 };
+	struct buf b = { 0 }, list = { 0 };
+	struct frame f;
+	static const char *const cases[] = { "cg", "small", "Conjugate gradients, \xc3\xa9",
+					     "cg", "large", NULL };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		batch_text_put(&list, str_of(cases[i]));
+	frame_clear(&f, FRAME_DECLARE);
+	f.as.declare.suite = str_of("demo");
+	f.as.declare.real_ns = 1764459419123456789;
+	f.as.declare.uid = 1000;
+	f.as.declare.cases = batch_list(&list);
+	put(&out, f);
+	end(&out, 10, &b);
+	batch_out_done(&out);
+	buf_done(&list);
+	return b;
+}
+
+/* A kind that came after the first release of the version. */
+static void declarations_are_read_as_ever(void **state)
+{
+	(void)state;
+	assert_read_as_ever("tests/golden/batch/version-1-declare",
+			    "tests/golden/batch/version-1-declare.txt", a_declaration);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(version_1_is_read_as_ever),
+		cmocka_unit_test(declarations_are_read_as_ever),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ struct agent {
 	const char *server;
 	/* Batches from this one on are met with: */
 	int after; /* counts batches of the agent's life; -1: never */
-	enum { SILENT, DEAF, REFUSE, NONSENSE, HANG_UP } then;
+	enum { SILENT, DEAF, REFUSE, REFUSE_IT, NONSENSE, HANG_UP } then;
 	pthread_mutex_t lock;
 	struct told told;
 	int batches, connections;
@@ -58,11 +58,11 @@ static void note(struct agent *a, const struct frame *f)
 		exec = f->as.execution_start.exec;
 	else if (f->type == FRAME_EXECUTION_END)
 		exec = f->as.execution_end.exec;
-	static const char *const names[] = { [FRAME_RUN_ANNOUNCE] = "run",
-					     [FRAME_EXECUTION_START] = "start",
-					     [FRAME_EXECUTION_END] = "end",
-					     [FRAME_PROCESS] = "log",
-					     [FRAME_RUN_END] = "over" };
+	static const char *const names[] = {
+		[FRAME_RUN_ANNOUNCE] = "run",  [FRAME_EXECUTION_START] = "start",
+		[FRAME_EXECUTION_END] = "end", [FRAME_PROCESS] = "log",
+		[FRAME_RUN_END] = "over",      [FRAME_DECLARE] = "declare"
+	};
 	const char *complete = f->type == FRAME_RUN_END && f->as.run_end.complete != YES ? "!" : "";
 	(void)snprintf(a->told.text + at, sizeof a->told.text - at, "%s%s%s%.*s", at ? " " : "",
 		       names[f->type], complete, (int)exec.n, exec.p);
@@ -104,6 +104,8 @@ static bool on_batch(struct agent *a, int fd, int pass)
 	(void)snprintf(text, sizeof text, LOCAL_KEPT "%llu\n", (unsigned long long)++a->seq);
 	if (odd && a->then == REFUSE)
 		(void)snprintf(text, sizeof text, LOCAL_ERROR "ENOSPC\nthe spool is full\n");
+	if (odd && a->then == REFUSE_IT)
+		(void)snprintf(text, sizeof text, LOCAL_ERROR "EBADMSG\nit can't be\n");
 	if (odd && a->then == NONSENSE)
 		(void)snprintf(text, sizeof text, "roimeter-kept 1\n-3\n");
 	answer(fd, text, -1);
@@ -351,6 +353,33 @@ static void an_agent_must_be_there_and_send_to_the_daemon_that_is_meant(void **s
 	assert_non_null(strstr(err.text, "start roimeter-agent"));
 }
 
+/* Whatever becomes of it, the run is told all the same. */
+static void what_a_suite_declares_is_told_first(void **state)
+{
+	struct agent *a = *state;
+	struct runner_side r;
+	struct err err = { .text = "" };
+	static struct suite_case one = { .app = "a", .name = "b" };
+	const struct suite suite = { .name = "local", .cases = &one, .n_cases = 1 };
+	meet(&r, a, 2);
+	assert_int_equal(announce_declare(r.announce, &suite, &err), 0);
+	assert_string_equal(told(a), "declare");
+	from_now_on(a, 0, REFUSE); /* no room: it goes with the first case, once */
+	assert_int_equal(announce_declare(r.announce, &suite, &err), -ENOSPC);
+	from_now_on(a, -1, 0);
+	assert_int_equal(begins(&r, "clean.0", NULL), 0);
+	assert_int_equal(ended(&r, "clean.0", NULL), 0);
+	assert_string_equal(told(a),
+			    "declare declare declare run startclean.0 startclean.0 log endclean.0");
+	from_now_on(a, 0, REFUSE_IT); /* that is the end of it */
+	assert_int_equal(announce_declare(r.announce, &suite, &err), -EBADMSG);
+	from_now_on(a, -1, 0);
+	assert_int_equal(over(&r, NULL), 0);
+	assert_string_equal(told(a), "declare declare declare run startclean.0 startclean.0 log "
+				     "endclean.0 declare over");
+	leave(&r);
+}
+
 /* Each wait has an end, the next are rarer, and nothing is forgotten meanwhile. */
 static void an_agent_that_keeps_silent_costs_one_wait(void **state)
 {
@@ -526,6 +555,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		EACH(a_run_is_told_as_it_goes),
 		EACH(an_agent_must_be_there_and_send_to_the_daemon_that_is_meant),
+		EACH(what_a_suite_declares_is_told_first),
 		EACH(an_agent_that_keeps_silent_costs_one_wait),
 		EACH(what_an_agent_was_deaf_to_goes_over_a_new_connection),
 		EACH(an_agent_that_is_started_anew_between_is_told_at_once),
