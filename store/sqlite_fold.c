@@ -249,7 +249,7 @@ static int too_old(struct store *s, const struct inbox_fold *f, int64_t *ret, st
 	if (!stmt)
 		return s->failed;
 	uint64_t bytes = 0;
-	int rc;
+	int rc = 0;
 	while (!*ret && (rc = in_step(s, stmt, err, "look for old context")) > 0) {
 		bytes += (uint64_t)sqlite3_column_int64(stmt, 2);
 		if (sqlite3_column_int64(stmt, 1) <= f->age_ns - f->keep_age_ns ||
