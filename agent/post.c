@@ -165,7 +165,8 @@ static void trouble(struct post *p, int status, const char *text)
 static void trouble_ends(struct post *p)
 {
 	if (p->trouble != -1)
-		log_info("post to %s: works again after %u failures", p->url, p->failures);
+		log_info("post to %s: works again after %u failure%s", p->url, p->failures,
+			 p->failures == 1 ? "" : "s");
 	p->trouble = -1;
 	p->failures = 0;
 	p->stats.trouble = false;

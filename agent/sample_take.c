@@ -33,7 +33,8 @@ static void trouble_begins(struct sample_trouble *t, const struct err *err)
 static void trouble_ends(struct sample_trouble *t)
 {
 	if (t->told)
-		log_info("sampler %s: works again after %u failures", t->name, t->failures);
+		log_info("sampler %s: works again after %u failure%s", t->name, t->failures,
+			 t->failures == 1 ? "" : "s");
 	t->failures = 0;
 	t->told = false;
 }

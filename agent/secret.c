@@ -15,7 +15,8 @@ static int check_mode(const char *path, struct err *err)
 {
 	struct stat st;
 	if (stat(path, &st))
-		return err_set(err, -errno, "token file %s: %s", path, strerror(errno));
+		return err_set(err, -errno, "token file %s: %s; [server] token_file names it", path,
+			       strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, -EINVAL, "token file %s: not a file", path);
 	mode_t forbidden = st.st_uid == 0 && !(st.st_mode & 0222) ? 0007 : 0077;

@@ -3,6 +3,7 @@
 #include "lib/unixsock.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -62,7 +63,9 @@ int unixsock_listen(const char *path, mode_t mode, struct err *err)
 		return err_set(err, -errno, "socket: %s", strerror(errno));
 	if (bind(fd, (const struct sockaddr *)&a, sizeof a) || chmod(path, mode) ||
 	    listen(fd, BACKLOG)) {
-		rc = err_set(err, -errno, "listen on %s: %s", path, strerror(errno));
+		bool no_folder = errno == ENOENT;
+		rc = err_set(err, -errno, "listen on %s: %s%s", path, strerror(errno),
+			     no_folder ? "; make its folder, or name another place" : "");
 		(void)close(fd);
 		return rc;
 	}

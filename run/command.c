@@ -173,6 +173,25 @@ static const char *put_in(struct arena *a, const char *word, const struct suite_
 	return word;
 }
 
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* As many times as many processes are never meant. */
+static int launched_once(const struct suite_case *c, const struct starter *l, struct err *err)
+{
+	if (!l || !l->command.n || !c->command.n || c->shell ||
+	    strcmp(last_part(l->command.items[0]), last_part(c->command.items[0])) != 0)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "%s/%s: the command is %s already, and %u ranks are started by launcher %s: "
+		       "leave one of the two out",
+		       c->app, c->name, last_part(c->command.items[0]), c->ranks ? c->ranks : 1,
+		       l->name);
+}
+
 static int put_launcher(struct command *cmd, struct arena *a, const struct starter *l)
 {
 	int rc = 0;
@@ -245,6 +264,8 @@ int command_make(struct command *ret, struct arena *a, const struct suite_case *
 	if (rc)
 		return rc;
 	rc = choose_launcher(o, c, &launcher, err);
+	if (!rc)
+		rc = launched_once(c, launcher, err);
 	if (rc)
 		return rc;
 	rc = txts_join(a, &ret->allow, &o->allow);
