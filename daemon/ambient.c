@@ -28,7 +28,7 @@ struct group {
 	struct store *s;
 	struct part_loader loader;
 	struct arena arena;
-	struct process *all;
+	struct process *all, **by_stream; /* by_stream: of the same, to find them */
 	size_t n, launches;
 	double world; /* processes of a launch; NAN unknown */
 	struct observed *seen;
@@ -164,12 +164,27 @@ static int by_launch(const void *x, const void *y)
 	return by_begin(a, b);
 }
 
+static int by_stream(const void *x, const void *y)
+{
+	const struct process *a = *(struct process *const *)x, *b = *(struct process *const *)y;
+	return strcmp(a->stream, b->stream);
+}
+
+static void sort(struct group *g, int (*compare)(const void *x, const void *y))
+{
+	qsort(g->all, g->n, sizeof *g->all, compare);
+	for (size_t i = 0; i < g->n; i++)
+		g->by_stream[i] = &g->all[i];
+	qsort(g->by_stream, g->n, sizeof *g->by_stream, by_stream);
+}
+
 static struct process *parent_of(const struct group *g, const struct process *p)
 {
-	for (size_t i = 0; i < g->n && *p->parent; i++)
-		if (!strcmp(g->all[i].stream, p->parent) && &g->all[i] != p)
-			return &g->all[i];
-	return NULL;
+	const struct process wanted = { .stream = p->parent }, *key = &wanted;
+	if (!*p->parent)
+		return NULL;
+	struct process **found = bsearch(&key, g->by_stream, g->n, sizeof *g->by_stream, by_stream);
+	return found && *found != p ? *found : NULL;
 }
 
 /* The same rank once more is the next launch; what a process forked is of its own. */
@@ -177,7 +192,7 @@ static void find_launches(struct group *g)
 {
 	const char *rank = NULL;
 	size_t launch = 0;
-	qsort(g->all, g->n, sizeof *g->all, by_rank);
+	sort(g, by_rank);
 	for (size_t i = 0; i < g->n; i++) {
 		struct process *p = &g->all[i];
 		if (parent_of(g, p))
@@ -194,14 +209,15 @@ static void find_launches(struct group *g)
 		g->all[i].launch = up->launch;
 	}
 	g->launches = g->launches ? g->launches : 1;
-	qsort(g->all, g->n, sizeof *g->all, by_launch);
+	sort(g, by_launch);
 }
 
 static int load_processes(struct group *g, struct err *err)
 {
 	g->n = g->p->n_logs;
 	g->all = arena_array(&g->arena, g->n + 1, sizeof *g->all);
-	if (!g->all)
+	g->by_stream = arena_array(&g->arena, g->n + 1, sizeof *g->by_stream);
+	if (!g->all || !g->by_stream)
 		return no_memory(err);
 	int rc = 0;
 	for (size_t i = 0; i < g->n && !rc; i++)
@@ -215,13 +231,11 @@ static int load_processes(struct group *g, struct err *err)
 
 /* ---- executions ------------------------------------------------------------------------------ */
 
-static int see_end(struct group *g, struct observed *seen, size_t launch)
+static int see_end(struct group *g, struct observed *seen, const struct process *list, size_t n)
 {
 	size_t killed = 0, unseen = 0;
-	for (size_t i = 0; i < g->n; i++) {
-		const struct part_log *log = g->all[i].log;
-		if (g->all[i].launch != launch)
-			continue;
+	for (size_t i = 0; i < n; i++) {
+		const struct part_log *log = list[i].log;
 		killed += log->said.killed == YES;
 		unseen += !log->row.final;
 	}
@@ -241,22 +255,22 @@ static int see_end(struct group *g, struct observed *seen, size_t launch)
 	return (unseen || killed) && !seen->row.why ? -ENOMEM : 0;
 }
 
-static int see(struct group *g, size_t launch, struct err *err)
+/* *at: where its processes begin; then, where those of the next one do. */
+static int see(struct group *g, size_t launch, size_t *at, struct err *err)
 {
 	struct observed *seen = &g->seen[launch];
 	struct carried_log *list;
-	size_t n = 0, first = 0;
-	while (first < g->n && g->all[first].launch < launch)
-		first++;
+	size_t n = 0, first = *at;
 	while (first + n < g->n && g->all[first + n].launch == launch)
 		n++;
+	*at += n;
 	struct part_log *mine = arena_array(&g->arena, n + 1, sizeof *mine);
 	*seen = (struct observed){ .start_real_ns = ROI_UNKNOWN, .end_real_ns = ROI_UNKNOWN };
 	seen->fom.value = seen->own_timer.value = NAN;
 	block_clear(&execution_block, &seen->row);
 	seen->row.name = arena_printf(&g->arena, "clean.%zu", launch);
 	seen->row.order = (double)launch;
-	if (!mine || !seen->row.name || see_end(g, seen, launch))
+	if (!mine || !seen->row.name || see_end(g, seen, &g->all[first], n))
 		return no_memory(err);
 	for (size_t i = 0; i < n; i++)
 		mine[i] = *g->all[first + i].log;
@@ -272,8 +286,9 @@ static int see_all(struct group *g, struct err *err)
 	if (!g->seen || !g->logs)
 		return no_memory(err);
 	int rc = 0;
+	size_t at = 0;
 	for (size_t i = 0; i < g->launches && !rc; i++)
-		rc = see(g, i, err);
+		rc = see(g, i, &at, err);
 	return rc;
 }
 
@@ -463,10 +478,11 @@ static void forget_exit_codes(struct record *rec)
 static int put_missing(const struct group *g, struct record *rec)
 {
 	int rc = 0;
+	size_t k = 0;
 	for (size_t i = 0; i < g->launches && !rc; i++) {
 		double here = 0;
-		for (size_t k = 0; k < g->n; k++)
-			here += g->all[k].launch == i && !parent_of(g, &g->all[k]);
+		for (; k < g->n && g->all[k].launch == i; k++)
+			here += !parent_of(g, &g->all[k]);
 		if (g->world > here)
 			rc = record_caveat(rec, "ranks_missing",
 					   "Of %.0f processes of clean.%zu, %.0f never told of "

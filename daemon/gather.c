@@ -164,7 +164,7 @@ static int twice_in_body(const char *body, size_t end, const struct batch_head *
 }
 
 struct looked {
-	size_t batches;
+	size_t batches, plain_bytes;
 	uint64_t highest; /* number so far */
 };
 
@@ -201,6 +201,12 @@ static int look_at_all(struct gather *g, const char *body, size_t n, struct look
 			return err_set(err, -E2BIG, "more than %d batches in one body",
 				       GATHER_MAX_BATCHES);
 		int rc = look_at(g, body, at, n, l, err);
+		l->plain_bytes += rc ? 0 : g->in.head.plain_bytes;
+		if (l->plain_bytes > GATHER_MAX_PLAIN)
+			return err_set(err, -E2BIG,
+				       "the batches of one body are more than %u MiB when they are "
+				       "unpacked; post fewer at once",
+				       GATHER_MAX_PLAIN >> 20);
 		if (rc)
 			return l->batches == 1 ? rc : err_wrap(err, rc, "batch %zu", l->batches);
 	}

@@ -13,7 +13,8 @@
 #include "store/inbox.h"
 #include "store/store.h"
 
-#define GATHER_MAX_BATCHES 1024 /* in one body */
+#define GATHER_MAX_BATCHES 1024       /* in one body */
+#define GATHER_MAX_PLAIN (256u << 20) /* bytes of all batches in a body, unpacked */
 
 struct gather_config {
 	int64_t wait_ns;         /* for logs that are not there, after a run ended */

@@ -322,6 +322,8 @@ static int take_process(struct gather *g, const struct frame *f, struct err *err
 	if (rc <= 0)
 		return rc;
 	rc = inbox_put_piece(g->s, t->run.id, g->spool, p, &log, &whole, err);
+	if (rc == -E2BIG)
+		return refuse(g, f, p->run, "too_many_pieces", err);
 	t->news = true;
 	t->count = t->count || whole || p->final == YES;
 	t->due = t->due || (p->final == YES && whole);

@@ -179,8 +179,12 @@ static int judge(struct ticking *t, struct err *err)
 {
 	struct parts p;
 	struct err why = { .text = "" };
-	int rc = parts_load(&p, t->s, &t->run, err);
-	if (!rc) {
+	int rc = parts_load(&p, t->s, &t->run, &why);
+	if (is_faulty(rc)) {
+		rc = fail(t, &p, why.text, err);
+	} else if (rc) {
+		(void)err_set(err, rc, "%s", why.text);
+	} else {
 		bool complete = t->run.ambient ? ambient_complete(&p) : parts_complete(&p);
 		int64_t until = patience(t->g, &t->run, &p);
 		/* What was stored before is made anew with whatever came. */
@@ -222,10 +226,11 @@ static int do_run(struct ticking *t, struct err *err)
 	return store_commit(t->s, err);
 }
 
-/* What goes wrong with this run alone must not keep the others waiting. */
+/* What goes wrong with this run alone must not keep the others waiting; what the store can't do for
+ * any of them is no fault of this one. */
 static int postpone(struct ticking *t, int rc, struct err *err)
 {
-	if (rc != -ENOMEM && rc != -EUCLEAN)
+	if (rc == -ENOSPC || rc == -EBUSY || rc == -EROFS || rc == -EACCES)
 		return rc;
 	struct inbox_run before;
 	int again = inbox_find_run(t->s, t->run.name, &before, NULL);

@@ -15,18 +15,20 @@ static int no_memory(struct err *err)
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-static int need_exec(struct parts *p, const char *name, struct part_exec **ret)
+static int need_exec(struct parts *p, const char *name, struct part_exec **ret, struct err *err)
 {
 	for (size_t i = p->n_execs; i--;)
 		if (!strcmp(p->execs[i].name, name)) {
 			*ret = &p->execs[i];
 			return 0;
 		}
+	if (p->n_execs == PARTS_EXECS)
+		return err_set(err, -E2BIG, "run %s: more than %d executions", p->run, PARTS_EXECS);
 	struct part_exec *execs =
 		arena_grow(&p->arena, p->execs, &p->cap_execs, p->n_execs + 1, sizeof *execs);
 	char *copy = arena_strdup(&p->arena, name);
 	if (!execs || !copy)
-		return -ENOMEM;
+		return no_memory(err);
 	p->execs = execs;
 	p->execs[p->n_execs] = (struct part_exec){ .name = copy };
 	*ret = &p->execs[p->n_execs++];
@@ -78,8 +80,10 @@ static int load_frame(void *arg, const struct inbox_frame *row)
 	bool of_exec = f.type == FRAME_EXECUTION_START || f.type == FRAME_EXECUTION_END;
 	if (rc)
 		return err_wrap(l->err, -EUCLEAN, "a frame in the inbox");
-	if (of_exec && need_exec(p, name, &e))
-		return no_memory(l->err);
+	if (of_exec)
+		rc = need_exec(p, name, &e, l->err);
+	if (rc)
+		return rc;
 	if (f.type == FRAME_RUN_ANNOUNCE && counts(l, row, p->announced)) {
 		p->announced = true;
 		p->announce = f.as.run_announce;
@@ -102,6 +106,8 @@ static int load_log(void *arg, const struct inbox_log *row)
 {
 	struct loading *l = arg;
 	struct parts *p = l->p;
+	if (p->n_logs == PARTS_LOGS)
+		return err_set(l->err, -E2BIG, "run %s: more than %d logs", p->run, PARTS_LOGS);
 	struct part_log *logs =
 		arena_grow(&p->arena, p->logs, &l->cap_logs, p->n_logs + 1, sizeof *logs);
 	if (!logs)
@@ -115,12 +121,14 @@ static int load_log(void *arg, const struct inbox_log *row)
 }
 
 /* They come by execution. */
-static int place_logs(struct parts *p)
+static int place_logs(struct parts *p, struct err *err)
 {
+	struct part_exec *e = NULL;
 	for (size_t i = 0; i < p->n_logs; i++) {
-		struct part_exec *e;
-		if (need_exec(p, p->logs[i].row.exec, &e))
-			return -ENOMEM;
+		const char *name = p->logs[i].row.exec;
+		int rc = e && !strcmp(e->name, name) ? 0 : need_exec(p, name, &e, err);
+		if (rc)
+			return rc;
 		if (!e->n_logs)
 			e->logs = &p->logs[i];
 		e->n_logs++;
@@ -142,9 +150,7 @@ int parts_load(struct parts *p, struct store *s, const struct inbox_run *run, st
 		rc = inbox_get_log(s, p->logs[i].row.id, &p->arena, &p->logs[i].said, err);
 		heard(p, p->logs[i].row.spool, p->logs[i].said.real_ns);
 	}
-	if (!rc && place_logs(p))
-		rc = no_memory(err);
-	return rc;
+	return rc ? rc : place_logs(p, err);
 }
 
 void parts_done(struct parts *p)

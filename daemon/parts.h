@@ -8,6 +8,9 @@
 #include "core/finish.h"
 #include "store/inbox.h"
 
+#define PARTS_EXECS 4096     /* of one run; of more no record is made */
+#define PARTS_LOGS (1 << 18) /* likewise */
+
 struct part_log {
 	struct inbox_log row;
 	struct frame_process said; /* its fields, data apart */
@@ -37,7 +40,7 @@ struct parts {
 	int64_t from_ns, to_ns; /* times of what is known; ROI_UNKNOWN */
 };
 
-/* parts is initialised by this call, also when it fails. */
+/* parts is initialised by this call, also when it fails. -E2BIG: more than a run can have. */
 int parts_load(struct parts *p, struct store *s, const struct inbox_run *run, struct err *err);
 void parts_done(struct parts *p);
 

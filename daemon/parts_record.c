@@ -106,34 +106,43 @@ static void done(struct making *m)
 
 /* ---- who did not come ------------------------------------------------------------------------ */
 
-static bool has_rank(const struct part_exec *e, uint64_t rank)
+/* The rank as a number below n; n: it is none. */
+static size_t rank_of(struct str rank, size_t n)
 {
-	char text[24];
-	(void)snprintf(text, sizeof text, "%" PRIu64, rank);
-	for (size_t i = 0; i < e->n_logs; i++)
-		if (e->logs[i].row.snapshot >= 0 && e->logs[i].said.rank.p &&
-		    e->logs[i].said.rank.n == strlen(text) &&
-		    !memcmp(e->logs[i].said.rank.p, text, strlen(text)))
-			return true;
-	return false;
+	size_t x = 0;
+	if (!rank.n || rank.n > 6 || (*rank.p == '0' && rank.n > 1))
+		return n;
+	for (size_t i = 0; i < rank.n; i++) {
+		if (rank.p[i] < '0' || rank.p[i] > '9')
+			return n;
+		x = 10 * x + (size_t)(rank.p[i] - '0');
+	}
+	return x < n ? x : n;
 }
 
 /* "1, 4-7" */
-static void put_missing(struct buf *b, const struct part_exec *e, double ranks)
+static int put_missing(struct buf *b, const struct part_exec *e, double ranks)
 {
-	uint64_t n = ranks > 0 && ranks < 1e6 ? (uint64_t)ranks : 0;
+	size_t n = ranks > 0 && ranks < 1e6 ? (size_t)ranks : 0;
 	const char *before = "";
-	for (uint64_t first = 0; first < n; first++) {
-		uint64_t end = first;
-		while (end < n && !has_rank(e, end))
+	bool *here = calloc(n + 1, sizeof *here);
+	if (!here)
+		return -ENOMEM;
+	for (size_t i = 0; i < e->n_logs; i++)
+		if (e->logs[i].row.snapshot >= 0)
+			here[rank_of(e->logs[i].said.rank, n)] = true;
+	for (size_t first = 0; first < n && !b->failed; first++) {
+		size_t end = first;
+		while (end < n && !here[end])
 			end++;
 		if (end == first)
 			continue;
-		buf_printf(b, end - first > 1 ? "%s%" PRIu64 "-%" PRIu64 : "%s%" PRIu64, before,
-			   first, end - 1);
+		buf_printf(b, end - first > 1 ? "%s%zu-%zu" : "%s%zu", before, first, end - 1);
 		before = ", ";
 		first = end;
 	}
+	free(here);
+	return 0;
 }
 
 static int put_missing_ranks(const struct parts *p, struct record *rec)
@@ -150,12 +159,14 @@ static int put_missing_ranks(const struct parts *p, struct record *rec)
 		if (!*e->name || here >= expected)
 			continue;
 		if (known(p->announce.ranks))
-			put_missing(&list, e, p->announce.ranks);
-		rc = record_caveat(rec, "ranks_missing",
-				   "Of %.0f processes of %s, %.0f never told of their marks%s%s: "
-				   "the region's time may be too small.",
-				   expected, e->name, expected - here, list.len ? ", ranks " : "",
-				   list.len ? list.data : "");
+			rc = put_missing(&list, e, p->announce.ranks);
+		if (!rc)
+			rc = record_caveat(
+				rec, "ranks_missing",
+				"Of %.0f processes of %s, %.0f never told of their marks%s%s: "
+				"the region's time may be too small.",
+				expected, e->name, expected - here, list.len ? ", ranks " : "",
+				list.len ? list.data : "");
 		buf_done(&list);
 	}
 	return rc;

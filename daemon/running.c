@@ -172,6 +172,10 @@ static int one(void *arg, const struct inbox_run *run)
 	if (a->only && strcmp(run->name, a->only) != 0)
 		return 0;
 	int rc = parts_load(&p, a->s, run, a->err);
+	if (rc == -E2BIG) { /* it will be told as failed */
+		parts_done(&p);
+		return 0;
+	}
 	if (!rc && tell_run(&p, run->ambient, &r))
 		rc = err_set(a->err, -ENOMEM, "out of memory");
 	if (!rc && run->ambient)

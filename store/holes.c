@@ -2,6 +2,7 @@
 #include "store/holes.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "schema/roilog.h"
@@ -34,19 +35,30 @@ static int64_t later(int64_t a, int64_t b)
 	return a == ROI_UNKNOWN || b == ROI_UNKNOWN ? ROI_UNKNOWN : a > b ? a : b;
 }
 
+static int by_number(const void *x, const void *y)
+{
+	uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+	return a < b ? -1 : a > b;
+}
+
 /* The numbers of a told gap that nothing came under: those not in the spans, and the last ones that
  * only the word of the gap came under. Several gaps may say the same of one number. */
-static uint64_t gone(const struct spans *spans, const struct told_gap *g, size_t n, uint64_t first,
-		     uint64_t last)
+static int gone(struct arena *a, const struct spans *spans, const struct told_gap *g, size_t n,
+		struct inbox_hole *h)
 {
-	uint64_t count = last - first + 1 - spans_count(spans, first, last);
-	for (size_t i = 0; i < n; i++) {
-		bool again = false;
-		for (size_t k = 0; k < i && g[i].carried; k++)
-			again = again || (g[k].carried && g[k].last == g[i].last);
-		count += g[i].carried && !again && spans_has(spans, g[i].last);
-	}
-	return count;
+	uint64_t *carried = arena_array(a, n, sizeof *carried);
+	size_t k = 0;
+	if (!carried)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (g[i].carried)
+			carried[k++] = g[i].last;
+	if (k)
+		qsort(carried, k, sizeof *carried, by_number);
+	h->count = h->last - h->first + 1 - spans_count(spans, h->first, h->last);
+	for (size_t i = 0; i < k; i++)
+		h->count += (!i || carried[i] != carried[i - 1]) && spans_has(spans, carried[i]);
+	return 0;
 }
 
 struct list_of {
@@ -83,7 +95,8 @@ static int add_told(struct list_of *l, const struct spans *spans, const struct t
 			h.from_ns = earlier(h.from_ns, g[end].from_ns);
 			h.to_ns = later(h.to_ns, g[end].to_ns);
 		}
-		h.count = gone(spans, g + i, end - i, h.first, h.last);
+		if (gone(l->a, spans, g + i, end - i, &h))
+			return -ENOMEM;
 		i = end;
 		if (!h.count)
 			continue;
@@ -95,13 +108,16 @@ static int add_told(struct list_of *l, const struct spans *spans, const struct t
 	return 0;
 }
 
-/* What is left of a hole between two spans when the told ones are taken out. told: joined. */
-static int add_untold(struct list_of *l, struct inbox_hole hole, size_t n_told)
+/* What is left of a hole between two spans when the told ones are taken out. told: joined, and like
+ * the holes they come in order: *at is the first of them that may still reach into one. */
+static int add_untold(struct list_of *l, struct inbox_hole hole, size_t n_told, size_t *at)
 {
-	for (size_t i = 0; i < n_told && hole.first <= hole.last; i++) {
+	while (*at < n_told && l->items[*at].last < hole.first)
+		++*at;
+	for (size_t i = *at; i < n_told && hole.first <= hole.last; i++) {
 		uint64_t first = l->items[i].first, last = l->items[i].last;
-		if (last < hole.first || first > hole.last)
-			continue;
+		if (first > hole.last)
+			break;
 		if (first > hole.first) {
 			struct inbox_hole *to = add(l);
 			if (!to)
@@ -127,7 +143,7 @@ int holes_find(struct arena *a, const struct spans *spans, struct told_gap *told
 {
 	struct list_of l = { .a = a };
 	int rc = add_told(&l, spans, told, n_told);
-	size_t joined = l.n;
+	size_t joined = l.n, at = 0;
 	uint64_t next = 1;
 	int64_t from_ns = ROI_UNKNOWN;
 	for (size_t i = 0; i < spans->n && !rc; i++) {
@@ -138,7 +154,7 @@ int holes_find(struct arena *a, const struct spans *spans, struct told_gap *told
 							     .last = span->first - 1,
 							     .from_ns = from_ns,
 							     .to_ns = span->from_ns },
-					joined);
+					joined, &at);
 		next = span->last + 1;
 		from_ns = span->to_ns;
 	}

@@ -219,7 +219,7 @@ int inbox_each_loss(struct store *s, const char *run,
 
 /* A piece of the log of a process. ret_whole: a newer look at the log is whole by it (its id is in
  * ret_log). What frames say beside the log's bytes is kept so that for each field the highest
- * snapshot in which it is known can be told. */
+ * snapshot in which it is known can be told. -E2BIG: more pieces than a look can have. */
 int inbox_put_piece(struct store *s, int64_t run, int64_t spool, const struct frame_process *p,
 		    int64_t *ret_log, bool *ret_whole, struct err *err);
 

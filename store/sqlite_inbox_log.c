@@ -9,6 +9,10 @@
 
 #define HALF_LOOKS 8 /* looks at one log that are not whole and above the newest whole one */
 
+/* Of one look. Of the largest log that goes in chunks there are 256; each one that comes is held
+ * against all others. */
+#define PIECES 260
+
 struct log_row {
 	int64_t id, snapshot, final;
 	bool is_new;
@@ -243,16 +247,41 @@ static int set_log(struct store *s, const struct log_row *l, struct err *err)
 	return in_run(s, IN_SET_LOG, stmt, err, "keep a log");
 }
 
+/* How many pieces of this look are here, at most PIECES. */
+static int count_pieces(struct store *s, int64_t log, int64_t snapshot, int *ret, struct err *err)
+{
+	sqlite3_stmt *stmt = in_statement(
+		s, IN_COUNT_PIECES,
+		"SELECT count(*) FROM (SELECT 1 FROM inbox_piece WHERE log = ?1 AND snapshot = ?2 "
+		"LIMIT ?3)",
+		err);
+	if (!stmt)
+		return s->failed;
+	(void)sqlite3_bind_int64(stmt, 1, log);
+	(void)sqlite3_bind_int64(stmt, 2, snapshot);
+	(void)sqlite3_bind_int(stmt, 3, PIECES);
+	int rc = in_step(s, stmt, err, "count the pieces");
+	*ret = rc > 0 ? sqlite3_column_int(stmt, 0) : 0;
+	in_release(s, IN_COUNT_PIECES, stmt);
+	return rc < 0 ? rc : 0;
+}
+
 static int put_look(struct store *s, struct log_row *l, const struct frame_process *p,
 		    bool *ret_whole, struct err *err)
 {
-	int rc = put_piece(s, l->id, p, err);
+	int before = 0, rc = 0;
+	if (!l->is_new)
+		rc = count_pieces(s, l->id, (int64_t)p->snapshot, &before, err);
+	if (!rc && before == PIECES)
+		rc = err_set(err, -E2BIG, "more than %d pieces of one look at a log", PIECES);
+	if (!rc)
+		rc = put_piece(s, l->id, p, err);
 	int whole = rc ? 0 : is_whole(s, l->id, p, err);
 	if (rc || whole < 0)
 		return rc ? rc : whole;
 	*ret_whole = whole;
 	if (!whole)
-		return drop_half_looks(s, l->id, err);
+		return before ? 0 : drop_half_looks(s, l->id, err);
 	l->snapshot = (int64_t)p->snapshot;
 	return l->is_new ? 0
 			 : drop_below(s, IN_DROP_PIECES,

@@ -292,12 +292,13 @@ int inbox_refuse_others(struct store *s, int64_t run, int64_t uid, uint64_t *ret
 int inbox_each_loss(struct store *s, const char *run,
 		    int (*each)(void *arg, const struct inbox_lost *l), void *arg, struct err *err)
 {
-	sqlite3_stmt *stmt = in_statement(
-		s, IN_RUN_LOSS,
-		"SELECT what, why, exec, sum(count), sum(bytes), min(from_ns), max(to_ns), "
-		"max(text), ours FROM inbox_loss WHERE run = ?1 AND run <> '' "
-		"GROUP BY what, why, exec, ours ORDER BY what, why, exec, ours",
-		err);
+	sqlite3_stmt *stmt =
+		in_statement(s, IN_RUN_LOSS,
+			     "SELECT what, why, exec, CAST(min(total(count), 9e18) AS INTEGER), "
+			     "CAST(min(total(bytes), 9e18) AS INTEGER), min(from_ns), max(to_ns), "
+			     "max(text), ours FROM inbox_loss WHERE run = ?1 AND run <> '' "
+			     "GROUP BY what, why, exec, ours ORDER BY what, why, exec, ours",
+			     err);
 	if (!stmt)
 		return s->failed;
 	sql_bind_text(stmt, 1, run);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/utf8.h"
 #include "store/holes.h"
 
 /* ---- arrivals since the last fold ------------------------------------------------------------ */
@@ -238,6 +239,11 @@ static void missing(struct page *p, bool marks, const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof text, format, args);
 	va_end(args);
+	/* Cut within a letter it would be no text any more. */
+	size_t n = strlen(text);
+	while (n && !utf8_valid(text, n))
+		n--;
+	text[n] = 0;
 	/* What is missing of marks is said before what is missing of context. */
 	if (!p->l.why || (marks && p->l.marks_complete))
 		p->l.why = arena_strdup(&p->arena, text);
