@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "daemon/alone.h"
 #include "lib/log.h"
 
 #define POSTS_MAX 65536 /* waiting; their bytes are bounded where they come in */
@@ -41,6 +43,7 @@ struct writer {
 	pthread_t thread;
 	bool runs;
 	struct writer_core core;
+	int alone;           /* the lock */
 	struct store *store; /* from here on the thread's alone */
 	uint64_t last_tick_ns, next_tick_ns, last_group_ns;
 	size_t last_group;           /* posts */
@@ -341,7 +344,10 @@ int writer_start(struct writer **ret, const char *db, const struct writer_core *
 	w->wanted = 1;
 	w->last_job = &w->job;
 	w->core = *core;
+	w->alone = -1;
 	int rc = store_open(&w->store, db, STORE_WRITE, err);
+	if (!rc)
+		rc = alone_take(&w->alone, db, err);
 	if (!rc)
 		rc = w->core.open(w->core.self, w->store, err);
 	if (!rc && pthread_create(&w->thread, NULL, write_loop, w))
@@ -376,6 +382,9 @@ void writer_stop(struct writer *w)
 		(void)pthread_join(w->thread, NULL);
 	store_close(w->store);
 	w->store = NULL;
+	if (w->alone >= 0)
+		(void)close(w->alone);
+	w->alone = -1;
 }
 
 void writer_free(struct writer *w)
