@@ -7,6 +7,7 @@
 
 #include "core/carry.h"
 #include "lib/num.h"
+#include "schema/codec.h"
 
 static int no_memory(struct err *err)
 {
@@ -44,6 +45,17 @@ static void heard(struct parts *p, int64_t spool, int64_t real_ns)
 		p->from_ns = real_ns;
 	if (real_ns > p->to_ns) /* ROI_UNKNOWN is the smallest */
 		p->to_ns = real_ns;
+}
+
+/* What can't be read is told when the record is made. */
+static bool has_failed(struct parts *p, const struct frame_execution_end *f)
+{
+	struct execution row;
+	if (f->end != END_EXITED)
+		return true;
+	int rc = block_get(&p->arena, &execution_block, &row, f->row.p ? f->row.p : "", f->row.n,
+			   NULL);
+	return rc || known(row.signal) || (known(row.exit_code) && row.exit_code != 0);
 }
 
 struct loading {
@@ -98,6 +110,7 @@ static int load_frame(void *arg, const struct inbox_frame *row)
 		   (!e->ended || e->end.end_real_ns <= row->real_ns)) {
 		e->ended = true;
 		e->end = f.as.execution_end;
+		e->failed = has_failed(p, &e->end);
 	}
 	return 0;
 }
@@ -196,7 +209,9 @@ static bool exec_complete(const struct parts *p, const struct part_exec *e)
 	for (size_t i = 0; i < e->n_logs; i++)
 		if (!e->logs[i].row.final)
 			return false;
-	return !*e->name || (e->ended && parts_here(e) >= parts_expected(p, e));
+	/* Of one that failed there is no time to measure: nobody waits for ranks that maybe never
+	 * began. Those that come make the record anew. */
+	return !*e->name || (e->ended && (e->failed || parts_here(e) >= parts_expected(p, e)));
 }
 
 /* An agent that lost its runner ends the run as not complete; the runner may come back. */

@@ -20,6 +20,7 @@ struct part_log {
 struct part_exec {
 	const char *name; /* "" of logs that do not tell theirs */
 	bool started, ended;
+	bool failed; /* ended, and not well */
 	struct frame_execution_start start;
 	struct frame_execution_end end;
 	struct part_log *logs;

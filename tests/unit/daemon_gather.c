@@ -197,6 +197,33 @@ static void a_rank_that_never_comes_is_told_after_the_wait_and_mended_when_it_do
 	stop(&w);
 }
 
+static void of_an_execution_that_failed_no_more_ranks_are_waited_for(void **state)
+{
+	(void)state;
+	struct world w = start();
+	static struct frames f;
+	f = (struct frames){ .n = 0 };
+	put_run(&f);
+	for (size_t i = 0; i < f.n; i++)
+		if (f.items[i].type == FRAME_EXECUTION_END &&
+		    !strncmp(f.items[i].as.execution_end.exec.p, "clean.1", 7))
+			f.items[i].as.execution_end.end = END_TIMEOUT;
+	say_all_but(&w, &f, "clean.1", "2", false);
+	tick(&w);
+	struct record rec = get(w.s);
+	assert_string_equal(rec.body.status, "clean_timeout");
+	assert_non_null(caveat(&rec, "ranks_missing"));
+	record_done(&rec);
+	say_all_but(&w, &f, "clean.1", "2", true);
+	tick(&w);
+	rec = get(w.s);
+	assert_null(caveat(&rec, "ranks_missing"));
+	assert_true(rec.body.executions.items[2].processes == 4);
+	record_done(&rec);
+	arena_free(&f.a);
+	stop(&w);
+}
+
 static void a_process_that_is_not_seen_to_end_is_waited_for(void **state)
 {
 	(void)state;
@@ -670,6 +697,7 @@ int main(void)
 		TEST(a_run_that_comes_in_order_is_stored_at_once),
 		cmocka_unit_test(any_order_gives_the_same_bytes),
 		TEST(a_rank_that_never_comes_is_told_after_the_wait_and_mended_when_it_does),
+		TEST(of_an_execution_that_failed_no_more_ranks_are_waited_for),
 		TEST(a_process_that_is_not_seen_to_end_is_waited_for),
 		TEST(a_look_that_is_cut_short_does_not_hide_the_one_before),
 		TEST(a_run_without_an_end_is_interrupted_after_silence),
