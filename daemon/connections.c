@@ -11,6 +11,7 @@
 
 struct connection {
 	struct connection *next, *before;
+	struct request *held;
 	int fd;
 	bool waits; /* in the list */
 	uint64_t since_ns;
@@ -70,6 +71,17 @@ void connection_end(struct connections *c, struct connection *one)
 {
 	connection_busy(c, one);
 	free(one);
+}
+
+void connection_hold(struct connection *one, struct request *r)
+{
+	if (one)
+		one->held = r;
+}
+
+struct request *connection_held(const struct connection *one)
+{
+	return one ? one->held : NULL;
 }
 
 void connection_busy(struct connections *c, struct connection *one)

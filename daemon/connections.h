@@ -7,6 +7,7 @@
 
 struct connections;
 struct connection;
+struct request;
 
 struct connections *connections_new(void);
 void connections_free(struct connections *c);
@@ -15,6 +16,12 @@ void connections_free(struct connections *c);
 struct connection *connection_begin(struct connections *c, int fd, uint64_t now_ns);
 void connection_end(struct connections *c,
 		    struct connection *one); /* before its socket is closed */
+
+/* The request that is under way on it, NULL: none. libmicrohttpd forgets some that it refuses
+ * itself, as those with more parameters than it has room for: the one who ends the connection frees
+ * it. */
+void connection_hold(struct connection *one, struct request *r);
+struct request *connection_held(const struct connection *one);
 
 /* A whole request has come: from now on we are who takes the time. */
 void connection_busy(struct connections *c, struct connection *one);

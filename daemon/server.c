@@ -70,6 +70,7 @@ static void *on_line(void *cls, const char *uri, struct MHD_Connection *c)
 	struct request *r = request_new(&s->service, uri, now_ns());
 	if (r)
 		r->connection = c;
+	connection_hold(connection_of(c), r);
 	return r;
 }
 
@@ -169,6 +170,7 @@ static void on_completed(void *cls, struct MHD_Connection *c, void **con_cls,
 	}
 	request_free(r);
 	*con_cls = NULL;
+	connection_hold(connection_of(c), NULL);
 	connection_idle(s->service.connections, connection_of(c), now_ns());
 }
 
@@ -184,6 +186,7 @@ static void on_connection(void *cls, struct MHD_Connection *c, void **socket_con
 			MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
 		*socket_context = connection_begin(s->service.connections, i->connect_fd, now_ns());
 	} else {
+		request_free(connection_held(*socket_context));
 		connection_end(s->service.connections, *socket_context);
 		*socket_context = NULL;
 	}

@@ -521,7 +521,8 @@ static void a_process_that_ended_is_told_no_more(void **state)
 				    &b, NULL),
 		0);
 	struct taken t = taken_at(s, T0, 1, 8);
-	assert_true(taken_value(&t, "process:child", "threads") == 1);
+	/* The thread sanitizer has one of its own in each process. */
+	assert_true(taken_value(&t, "process:child", "threads") >= 1);
 	free(t.frames);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
