@@ -62,6 +62,8 @@ struct client {
 static inline void client_gone(uv_handle_t *h)
 {
 	struct client *c = h->data;
+	if (c->server->slow.data == c)
+		(void)uv_timer_stop(&c->server->slow);
 	buf_done(&c->in);
 	buf_done(&c->out);
 	free(c);
