@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "daemon/ambient.h"
 #include "daemon/gather_impl.h"
@@ -12,6 +13,7 @@
 #include "lib/num.h"
 
 #define RUNS_AT_ONCE 16
+#define LONG_NS (GATHER_SECOND / 10) /* after so long no other run is begun */
 #define FOLD_NS (30 * GATHER_SECOND)
 #define FOLD_ARRIVALS 100000
 #define SAVE_NS (10 * GATHER_SECOND)  /* of the clock that a kill may take back */
@@ -258,12 +260,21 @@ static int one_run(struct ticking *t, int64_t *ret_next_age, int *ret_trouble, s
 	return t->run.name ? postpone(t, rc, NULL) : rc;
 }
 
+static int64_t mono_ns(void)
+{
+	struct timespec t;
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * GATHER_SECOND + t.tv_nsec;
+}
+
 static int runs(struct gather *g, struct store *s, int64_t age_ns, int64_t real_ns,
 		void (*changed)(void *arg, enum gather_change what, const char *run), void *arg,
 		int64_t *ret_next_age, struct err *err)
 {
 	int rc = 1, trouble = 0;
-	for (int i = 0; i < RUNS_AT_ONCE && rc > 0; i++) {
+	const int64_t begin_ns = mono_ns();
+	/* Agents wait meanwhile: what is left goes with the next tick. */
+	for (int i = 0; i < RUNS_AT_ONCE && rc > 0 && mono_ns() - begin_ns < LONG_NS; i++) {
 		struct ticking t = { .g = g, .s = s, .age_ns = age_ns, .real_ns = real_ns };
 		rc = one_run(&t, ret_next_age, &trouble, err);
 		for (size_t k = 0; k < t.n_told && changed; k++)

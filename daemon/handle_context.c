@@ -13,6 +13,7 @@
 #include "store/inbox.h"
 
 #define SAMPLES_MAX 100000
+#define LONGEST_S 1e9                 /* of an execution: longer ones are no times */
 #define MARGIN_NS INT64_C(2000000000) /* clocks of nodes differ, and a sample is of a second */
 
 struct samples {
@@ -58,6 +59,8 @@ static int find_time(struct samples *all, struct err *err)
 		if (!list[i].utc || !utc_parse(list[i].utc, &at))
 			continue;
 		double wall_s = known(list[i].process_wall_s) ? list[i].process_wall_s : 0;
+		if (!(wall_s >= 0 && wall_s < LONGEST_S))
+			continue;
 		int64_t end = at + (int64_t)(wall_s * 1e9);
 		all->from_ns = at < all->from_ns ? at : all->from_ns;
 		all->to_ns = end > all->to_ns ? end : all->to_ns;

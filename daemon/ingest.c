@@ -13,6 +13,7 @@
 #include "lib/log.h"
 
 #define PROGRESS_NS INT64_C(1000000000) /* between two events about one run */
+#define PROGRESS_SHARE 9                /* so many times as long as it took nothing is told */
 
 struct ingest {
 	struct gather *gather;
@@ -115,9 +116,11 @@ static int tick(void *self, struct store *s, uint64_t *ret_pause_ns, struct err 
 	const struct gather_now t = now();
 	int64_t next_ns = t.mono_ns + PROGRESS_NS;
 	int rc = gather_tick(i->gather, s, &t, changed, i, &next_ns, err);
-	if (t.mono_ns - i->progress_ns >= PROGRESS_NS) {
-		i->progress_ns = t.mono_ns;
+	const int64_t begin_ns = now().mono_ns;
+	if (begin_ns - i->progress_ns >= PROGRESS_NS) {
 		gather_each_change(i->gather, tell_progress, i);
+		/* Of runs with very many processes it is told less often: agents wait meanwhile. */
+		i->progress_ns = begin_ns + PROGRESS_SHARE * (now().mono_ns - begin_ns);
 	}
 	*ret_pause_ns = next_ns > t.mono_ns ? (uint64_t)(next_ns - t.mono_ns) : 0;
 	return rc;
