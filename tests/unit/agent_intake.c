@@ -348,14 +348,15 @@ static void what_a_suite_declares_is_passed_on(void **state)
 }
 
 /* In a child with another user, whose exit code is that of the answer. */
+#define NOT_HERE 9 /* no other user, or a folder on the way that lets none through */
 static int as_another(struct world *w, struct batch_out *o)
 {
 	char text[256];
 	assert_int_equal(chmod(w->folder, 0755), 0);
 	pid_t pid = fork();
 	if (!pid) {
-		if (setuid(65534))
-			_exit(9);
+		if (setuid(65534) || access(w->socket, W_OK))
+			_exit(NOT_HERE);
 		int fd = world_connect(w);
 		send_batch(fd, o);
 		for (int i = 0; i < 1000; i++) {
@@ -388,7 +389,13 @@ static void a_user_speaks_for_its_own_runs_only(void **state)
 	send_batch(fd, &o);
 	expect_answer(w, fd, LOCAL_KEPT);
 	put_process(&o, RUN, "b-1-1.0");
-	assert_int_equal(as_another(w, &o), 1);
+	int answer = as_another(w, &o);
+	if (answer == NOT_HERE) {
+		(void)close(fd);
+		close_world(w);
+		skip();
+	}
+	assert_int_equal(answer, 1);
 	put_announce(&o, RUN);
 	assert_int_equal(as_another(w, &o), 1);
 	put_end(&o, RUN);

@@ -440,7 +440,9 @@ static int look_at_init(void)
 	struct sampled *p;
 	struct buf text = { 0 };
 	double cpu_s = 0, io = 0;
-	if (access("/proc/1/stat", R_OK) || (!getuid() && (setgid(65534) || setuid(65534))))
+	if (!getuid() && (setgid(65534) || setuid(65534)))
+		return 2;
+	if (access("/proc/1/stat", R_OK))
 		return 2;
 	int fd = open("/proc/1/io", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && read(fd, &cpu_s, 1) == 1)
