@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "daemon/progress.h"
 #include "schema/utf8.h"
 #include "tests/unit/gather_fixture.h"
 
@@ -231,6 +232,120 @@ static void a_body_that_unpacks_to_gigabytes_is_refused(void **state)
 	stop(&w);
 }
 
+/* ---- any values ------------------------------------------------------------------------------ */
+
+#define EACH(F)                                                                                    \
+	F(run_announce, RUN_ANNOUNCE)                                                              \
+	F(execution_start, EXECUTION_START)                                                        \
+	F(process, PROCESS)                                                                        \
+	F(execution_end, EXECUTION_END)                                                            \
+	F(run_end, RUN_END)                                                                        \
+	F(context, CONTEXT)                                                                        \
+	F(loss, LOSS)                                                                              \
+	F(gap, GAP)                                                                                \
+	F(node, NODE)                                                                              \
+	F(agent, AGENT)
+
+static double odd_num(struct dice *d)
+{
+	static const double list[] = { NAN, 0, -1, 1, 2, 4, 1e18, 1e300, -1e300, 0.5, 999999 };
+	return list[below(d, sizeof list / sizeof *list)];
+}
+
+static int64_t odd_int(struct dice *d)
+{
+	static const int64_t list[] = { ROI_UNKNOWN, INT64_MIN + 1, INT64_MAX, -1,        0,
+					1,           1000,          REAL,      UINT32_MAX };
+	return list[below(d, sizeof list / sizeof *list)];
+}
+
+static struct str odd_text(struct dice *d)
+{
+	static const char *const list[] = { NULL,
+					    "",
+					    RUN,
+					    "clean.0",
+					    "clean.1",
+					    "\x01\x1b[2J",
+					    "a\"b<c>",
+					    "context",
+					    "0",
+					    "18446744073709551615",
+					    "process:boot-0-0.0",
+					    "node",
+					    "../../x",
+					    "\xc3\xa9" };
+	return str_of(list[below(d, sizeof list / sizeof *list)]);
+}
+
+#define odd_u64(d) (uint64_t) odd_int(d)
+#define odd_i64 odd_int
+#define odd_ter(d) (signed char)((int)below(d, 3) - 1)
+#define odd_txt odd_text
+#define odd_bin odd_text
+#define odd_txts(d) ((struct str){ .p = NULL })
+#define odd_pairs(d) ((struct str){ .p = NULL })
+/* clang-format off */
+#define SPOIL(type, name, unit, meaning) if (!below(d, few)) p->name = odd_##type(d);
+#define SPOILS(low, UP) \
+	static void spoil_##low(struct frame_##low *p, struct dice *d, unsigned few) { FRAME_##UP##_FIELDS(SPOIL) }
+EACH(SPOILS)
+#define CASE(low, UP) case FRAME_##UP: spoil_##low(&f->as.low, d, few); break;
+/* clang-format on */
+
+static void spoil(struct frame *f, struct dice *d, unsigned few)
+{
+	switch (f->type) {
+		EACH(CASE)
+	case FRAME_DECLARE:
+	case FRAME_TYPES:
+		break;
+	}
+}
+
+static int see_running(void *arg, const struct gather_running *r)
+{
+	(void)arg;
+	struct buf b = { 0 };
+	assert_int_equal(progress_text(&b, r), 0);
+	buf_done(&b);
+	return 0;
+}
+
+static void no_values_keep_another_run_from_being_stored(void **state)
+{
+	(void)state;
+	struct world w = start();
+	struct dice d = { 7 };
+	static struct frames f;
+	for (int round = 0; round < 400; round++) {
+		f = (struct frames){ .n = 0 };
+		put_run(&f);
+		frame_clear(more(&f, 0, FRAME_NODE), FRAME_NODE);
+		frame_clear(more(&f, 0, FRAME_AGENT), FRAME_AGENT);
+		frame_clear(more(&f, 0, FRAME_LOSS), FRAME_LOSS);
+		frame_clear(more(&f, 0, FRAME_GAP), FRAME_GAP);
+		frame_clear(more(&f, 0, FRAME_CONTEXT), FRAME_CONTEXT);
+		for (int i = 0; i < 40; i++) {
+			struct frame bad = f.items[below(&d, f.n)];
+			spoil(&bad, &d, round % 2 ? 2 : 6);
+			(void)say(&w, (int)below(&d, AGENTS), &bad, 1);
+		}
+		struct err err;
+		if (gather_each_running(w.s, NULL, see_running, NULL, &err))
+			fail_msg("%s", err.text);
+		pass(&w, (int64_t)below(&d, 100) * SECOND);
+		arena_free(&f.a);
+	}
+	w.told[0] = 0;
+	pass(&w, 8 * 86400 * SECOND);
+	pass(&w, 8 * 86400 * SECOND);
+	assert_int_equal(ask("SELECT count(*) FROM inbox_run WHERE state = 0"), 0);
+	assert_true(ask("SELECT count(*) FROM run") > 0);
+	assert_true(ask("SELECT count(*) FROM inbox_loss WHERE ours = 1") > 0);
+	stop(&w);
+}
+
 /* ---- the ledger ------------------------------------------------------------------------------ */
 
 static int see_ledger(void *arg, const struct inbox_ledger *l)
@@ -322,6 +437,7 @@ int main(void)
 		TEST(very_many_processes_of_one_group_hold_up_nobody),
 		TEST(ranks_that_nobody_has_hold_up_nobody),
 		TEST(a_body_that_unpacks_to_gigabytes_is_refused),
+		TEST(no_values_keep_another_run_from_being_stored),
 		TEST(what_an_agent_tells_at_length_is_cut_between_letters),
 		TEST(very_many_holes_are_told_at_once),
 	};
