@@ -9,7 +9,7 @@
 #include "store/inbox.h"
 
 #define PARTS_EXECS 4096     /* of one run; of more no record is made */
-#define PARTS_LOGS (1 << 18) /* likewise */
+#define PARTS_LOGS (1 << 17) /* likewise */
 
 struct part_log {
 	struct inbox_log row;
