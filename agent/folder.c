@@ -16,7 +16,8 @@
 #include "agent/config.h"
 #include "lib/log.h"
 
-#define EVENTS (IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+#define EVENTS                                                                                     \
+	(IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 #define A_TURN 256 /* entries of a folder that are looked at between two turns of the loop */
 #define LOOK_AGAIN_NS INT64_C(1000000000)
 #define FOREIGN "hpcperf" /* text logs begin so */
@@ -198,6 +199,8 @@ static bool has_room(const struct agent *a)
 void folders_go_on(struct agent *a)
 {
 	for (struct folder *f = a->folders->first; f; f = f->next) {
+		if (f->tell_ns && f->tell_ns <= agent_now())
+			folder_losses(f);
 		bool waits = f->more || *f->held;
 		if (waits && !has_room(a))
 			continue;
@@ -214,6 +217,8 @@ int64_t folders_next(const struct agent *a)
 {
 	int64_t next = CORE_NEVER;
 	for (const struct folder *f = a->folders->first; f; f = f->next) {
+		if (f->tell_ns && f->tell_ns < next)
+			next = f->tell_ns;
 		if (f->fd < 0 || (!f->scan && !f->more))
 			continue;
 		if ((f->scan && !*f->held) || has_room(a))
@@ -355,9 +360,10 @@ static void one_event(struct agent *a, const struct inotify_event *e)
 	if (e->mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED)) {
 		log_warn("folder %s: it was removed or moved; it is looked for again", f->path);
 		close_folder(f);
-	} else if (e->len &&
-		   (!strcmp(e->name, MARKLOG_LOSSES) || !strcmp(e->name, MARKLOG_UNATTACHED))) {
-		folder_losses(f);
+	} else if (e->len && folder_loss_name(e->name)) {
+		folder_losses_soon(f);
+	} else if (e->mask & IN_CREATE) {
+		return; /* a log is looked at when it is closed, and ready */
 	} else if (e->len && take_name(f, e->name) == -ENOSPC) {
 		f->more = true;
 	}
@@ -416,7 +422,7 @@ void folder_more(struct folder *folder)
 	folder->more = true;
 }
 
-/* Now and then: what no event told (links, folders that came back). */
+/* Now and then: what no event told (files on network disks, folders that came back). */
 void folders_check(struct agent *a)
 {
 	for (struct folder *f = a->folders->first; f; f = f->next) {

@@ -27,6 +27,8 @@ struct folder {
 	DIR *scan;               /* being read */
 	struct timespec changed; /* when the last reading began: its mtime */
 	bool listed;             /* in the configuration, as it is now */
+	int64_t tell_ns;         /* when to look at what was left there by processes; 0: not */
+	int64_t told_ns;         /* when that was done */
 };
 
 struct folders {
@@ -43,7 +45,10 @@ void taken_add(struct taken *t, uint64_t key);
 int taken_open(struct taken *t, const char *folder, struct err *err);
 void taken_close(struct taken *t);
 
-/* Tell what stands in losses, unattached and the links. */
+/* A file or link of this name says what was lost. */
+bool folder_loss_name(const char *name);
+/* Tell what stands in losses, unattached and the links: now, or in a moment and not too often. */
+void folder_losses_soon(struct folder *folder);
 void folder_losses(struct folder *folder);
 int folder_losses_make(struct folder *folder, struct err *err);
 

@@ -13,6 +13,21 @@
 #include "lib/log.h"
 
 #define UNATTACHED_LARGE (512 << 10) /* it can't be read any more past 1 MiB */
+#define MOMENT_NS INT64_C(100000000) /* for whoever speaks to come to an end */
+#define PAUSE_NS INT64_C(1000000000) /* all may write there, as often as they like */
+
+bool folder_loss_name(const char *name)
+{
+	return !strcmp(name, MARKLOG_LOSSES) || !strcmp(name, MARKLOG_UNATTACHED) ||
+	       !strncmp(name, MARKLOG_LOSS_LINK, strlen(MARKLOG_LOSS_LINK));
+}
+
+void folder_losses_soon(struct folder *folder)
+{
+	int64_t soon = agent_now() + MOMENT_NS, pause = folder->told_ns + PAUSE_NS;
+	if (!folder->tell_ns)
+		folder->tell_ns = soon > pause ? soon : pause;
+}
 
 /* One sentence, once. A number of entries at its end may grow; that is not another process. */
 static void tell(struct folder *folder, const char *sentence)
@@ -36,7 +51,7 @@ static void tell(struct folder *folder, const char *sentence)
 		.text = sentence,
 	};
 	outbox_lose(a->outbox, &loss);
-	if (!more)
+	if (!more && agent_may_say(a))
 		log_warn("folder %s: %s", folder->path, sentence);
 }
 
@@ -65,14 +80,16 @@ static void renew_losses(struct folder *folder)
 			 strerror(errno));
 }
 
-/* In our own folder, what was told goes. */
-static void clear(struct folder *folder)
+/* In our own folder, what was told goes. A link that was made while others were read was not. */
+static void clear(struct folder *folder, int64_t before_real_ns)
 {
 	struct stat st;
 	DIR *all = opendir(folder->path);
 	const struct dirent *e;
 	while (all && (e = readdir(all)))
-		if (!strncmp(e->d_name, MARKLOG_LOSS_LINK, strlen(MARKLOG_LOSS_LINK)))
+		if (!strncmp(e->d_name, MARKLOG_LOSS_LINK, strlen(MARKLOG_LOSS_LINK)) &&
+		    !fstatat(folder->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec < before_real_ns)
 			(void)unlinkat(folder->fd, e->d_name, 0);
 	if (all)
 		(void)closedir(all);
@@ -94,12 +111,29 @@ static bool plain(const struct folder *folder, const char *name)
 	return fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) || S_ISREG(st.st_mode);
 }
 
+/* In our own folder somebody may have put one in their place while there was none. */
+static bool be_plain(struct folder *folder, const char *name)
+{
+	struct err err;
+	if (plain(folder, name))
+		return true;
+	if (!folder->own ||
+	    (unlinkat(folder->fd, name, 0) && unlinkat(folder->fd, name, AT_REMOVEDIR)))
+		return false;
+	log_warn("%s/%s: it was no file, and is gone", folder->path, name);
+	return !folder_losses_make(folder, &err);
+}
+
 void folder_losses(struct folder *folder)
 {
 	struct arena arena = { .max_bytes = 8u << 20 };
 	struct txts sentences = { .n = 0 };
 	struct err err = { .text = "" };
-	if (folder->fd < 0 || !plain(folder, MARKLOG_LOSSES) || !plain(folder, MARKLOG_UNATTACHED))
+	int64_t before_real_ns = agent_real() - MOMENT_NS / 2;
+	folder->tell_ns = 0;
+	folder->told_ns = agent_now();
+	if (folder->fd < 0 || !be_plain(folder, MARKLOG_LOSSES) ||
+	    !be_plain(folder, MARKLOG_UNATTACHED))
 		return;
 	if (marklog_losses_read(folder->path, &arena, &sentences, &err))
 		tell(folder, err.text);
@@ -107,7 +141,7 @@ void folder_losses(struct folder *folder)
 		tell(folder, sentences.items[i]);
 	arena_free(&arena);
 	if (folder->own)
-		clear(folder);
+		clear(folder, before_real_ns);
 }
 
 /* Both files are there before anybody needs them: their user may then not be able to make any, and

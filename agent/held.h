@@ -11,7 +11,9 @@
 #include "lib/err.h"
 
 struct held {
-	int fd;       /* of the file, appended to; -1: not open */
+	char path[4096];
+	int fd;                 /* of the file, appended to; -1: not open */
+	size_t bytes, renew_at; /* of the file: made anew when it has so many */
 	char *before; /* names of the life before that were not let go, a NUL behind each */
 	size_t n_before;
 };

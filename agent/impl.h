@@ -114,6 +114,8 @@ void agent_handle_closed(struct agent *a);
 void agent_turn_soon(struct agent *a);
 void agent_clock(uv_timer_t *handle);
 
+/* May one more loss be told in the log in this second? Else it is counted there. */
+bool agent_may_say(struct agent *a);
 /* A loss, for the daemon and for the log. */
 void agent_lose(struct agent *a, const char *what, const char *why, const char *run,
 		const char *format, ...) __attribute__((format(printf, 5, 6)));

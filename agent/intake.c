@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -140,12 +142,24 @@ static void on_delivered(struct connection *c, const char *text)
 	c->waits[c->n_waits++] = seq;
 }
 
+/* What a client was answered and has not read is still in memory, which is ours. */
+static bool has_read(const struct connection *c)
+{
+	int unread = 0;
+	return !c->answers && !ioctl(c->fd, SIOCOUTQ, &unread) && unread == 0;
+}
+
 static void on_status(struct connection *c)
 {
+	struct err err;
+	if (!has_read(c)) {
+		err_set(&err, -EBUSY, "read what you were answered before you ask for the status");
+		answer_error(c, -EBUSY, &err);
+		return;
+	}
 	char *text = status_text(c->agent, c->peer.uid);
 	size_t n = text ? strlen(text) : 0;
 	int fd = text ? memfd_create("status", MFD_CLOEXEC) : -1;
-	struct err err;
 	bool written = fd >= 0;
 	for (size_t at = 0; written && at < n;) {
 		ssize_t some = write(fd, text + at, n - at);

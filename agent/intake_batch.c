@@ -2,6 +2,7 @@
  * it is done. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,7 +20,8 @@
 static int copy_in(int fd, unsigned char **ret, size_t *ret_n, struct err *err)
 {
 	struct stat st;
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+	/* Only memory has seals: a read of a file on a disk of its user (FUSE) may never return. */
+	if (fd < 0 || fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return err_set(err, -EINVAL, "a batch comes as a descriptor of a memory file");
 	if (st.st_size <= 0 || (uint64_t)st.st_size > LARGEST)
 		return err_set(err, -E2BIG, "a batch of %lld bytes: at most %u are taken",

@@ -47,6 +47,24 @@ uint64_t agent_cpu(void)
 	return (uint64_t)clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+/* Whoever makes losses may make a thousand a second. */
+bool agent_may_say(struct agent *a)
+{
+	int64_t second = agent_now() / SECOND;
+	if (second != a->said_second) {
+		if (a->unsaid)
+			log_warn("%llu more losses were not told here one by one",
+				 (unsigned long long)a->unsaid);
+		a->said_second = second;
+		a->said = 0;
+		a->unsaid = 0;
+	}
+	bool may = a->said < SAID_A_SECOND;
+	a->said += may;
+	a->unsaid += !may;
+	return may;
+}
+
 void agent_lose(struct agent *a, const char *what, const char *why, const char *run,
 		const char *format, ...)
 {
@@ -66,19 +84,8 @@ void agent_lose(struct agent *a, const char *what, const char *why, const char *
 	};
 	outbox_lose(a->outbox, &loss);
 	a->losses++;
-	int64_t second = agent_now() / SECOND;
-	if (second != a->said_second) {
-		if (a->unsaid)
-			log_warn("%llu more losses were not told here one by one",
-				 (unsigned long long)a->unsaid);
-		a->said_second = second;
-		a->said = 0;
-		a->unsaid = 0;
-	}
-	if (a->said++ < SAID_A_SECOND)
+	if (agent_may_say(a))
 		log_warn("%s lost: %s", what, text);
-	else
-		a->unsaid++; /* whoever makes them may make a thousand a second */
 }
 
 /* ---- a turn --------------------------------------------------------------------------------- */

@@ -40,7 +40,7 @@ enum sample_whole { SAMPLE_PIECES, SAMPLE_ONE_PIECE };
 
 /* The text of a file, lent until the next call, and cut behind a line where it is longer than the
  * ceiling. path is below the root, and only looked at when the file is not open. -EAGAIN: it failed
- * lately and is left alone for now; other failures have a sentence. */
+ * lately and is left alone for a while; other failures have a sentence. */
 int sample_read(struct sample_reader *r, struct sample_file *f, const char *path,
 		enum sample_whole whole, struct str *ret, struct err *err);
 void sample_file_close(struct sample_reader *r, struct sample_file *f);

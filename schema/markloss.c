@@ -9,9 +9,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/file.h"
+#include "lib/buf.h"
 
 static_assert(sizeof(struct marklog_loss) == 256, "layout");
 static_assert(offsetof(struct marklog_losses, slots) == 256, "layout");
@@ -115,11 +116,27 @@ static int slurp(struct buf *b, const char *folder, const char *name, struct err
 	int n = snprintf(path, sizeof path, "%s/%s", folder, name);
 	if (n < 0 || (size_t)n >= sizeof path)
 		return err_set(err, -ENAMETOOLONG, "%s: %s", folder, strerror(ENAMETOOLONG));
+	/* Others may write to this folder: a pipe or a link of this name is not followed. */
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0
+				       : err_set(err, -errno, "open %s: %s", path, strerror(errno));
+	int rc = fstat(fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EPERM;
+	if (rc)
+		(void)err_set(err, rc, "%s is no file", path);
 	b->max = UNATTACHED_MAX;
-	int rc = file_read(b, path, err);
-	if (rc == -ENOENT && err)
-		err->text[0] = 0;
-	return rc == -ENOENT ? 0 : rc;
+	char part[8192];
+	ssize_t got = 0;
+	while (!rc && (got = read(fd, part, sizeof part)) > 0)
+		buf_put(b, part, (size_t)got);
+	if (!rc && got < 0)
+		rc = err_set(err, -errno, "read %s: %s", path, strerror(errno));
+	if (!rc && b->failed)
+		rc = err_set(err, -EFBIG, "%s is larger than %zu bytes, or there is no memory",
+			     path, b->max);
+	(void)close(fd);
+	return rc;
 }
 
 int marklog_losses_read(const char *folder, struct arena *a, struct txts *ret_sentences,

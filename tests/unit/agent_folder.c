@@ -327,6 +327,16 @@ static void of_a_log_that_is_too_large_the_first_part_is_sent(void **state)
 	close_world(w);
 }
 
+/* It is told in a moment, and at most once a second. */
+static void expect_losses(struct world *w, uint64_t many)
+{
+	for (int i = 0; i < 600 && losses(w) < many; i++) {
+		world_turn(w);
+		(void)usleep(5000);
+	}
+	assert_int_equal(losses(w), many);
+}
+
 static void what_processes_without_a_log_say_is_told_once(void **state)
 {
 	struct world *w = open_world();
@@ -343,19 +353,15 @@ static void what_processes_without_a_log_say_is_told_once(void **state)
 	};
 	l->next = 1;
 	assert_int_equal(close(fd), 0);
-	world_turn(w);
-	assert_int_equal(losses(w), 1);
+	expect_losses(w, 1);
 	(void)snprintf(path, sizeof path, "%s/" MARKLOG_UNATTACHED, w->logs);
 	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	assert_true(fd >= 0 && write(fd, "pid 7: no library\n", 18) == 18);
 	assert_int_equal(close(fd), 0);
-	world_turn(w);
-	assert_int_equal(losses(w), 2);
+	expect_losses(w, 2);
 	(void)snprintf(path, sizeof path, "%s/" MARKLOG_LOSS_LINK "99", w->logs);
 	assert_int_equal(symlink("pid 99: could not make its mark log", path), 0);
-	folders_check(w->agent); /* a link is no event */
-	world_turn(w);
-	assert_int_equal(losses(w), 3);
+	expect_losses(w, 3);
 	assert_int_equal(access(path, F_OK), -1);
 	world_stop(w);
 	world_start(w);
@@ -379,6 +385,43 @@ static void what_processes_without_a_log_say_is_told_once(void **state)
 			 sizeof next);
 	assert_int_equal(close(fd), 0);
 	assert_int_equal(next, 0);
+	close_world(w);
+}
+
+/* Each word in a file that all may write to would be a look at the whole of it, and a line. */
+static void who_says_losses_without_end_is_looked_at_once_a_second(void **state)
+{
+	struct world *w = open_world();
+	char path[256], pipe[256];
+	(void)state;
+	world_start(w);
+	(void)snprintf(path, sizeof path, "%s/" MARKLOG_UNATTACHED, w->logs);
+	uint64_t changes = 0, before = losses(w);
+	int64_t from = agent_now();
+	for (int i = 0; i < 400; i++) {
+		FILE *f = fopen(path, "a");
+		assert_non_null(f);
+		assert_true(fprintf(f, "pid %d: no library\n", i) > 0);
+		assert_int_equal(fclose(f), 0);
+		world_turn(w);
+		changes += losses(w) != before;
+		before = losses(w);
+	}
+	assert_true(changes <= 2 + (uint64_t)((agent_now() - from) / 1000000000));
+	expect_losses(w, 400);
+
+	/* A pipe in the place of a file is not waited for, and does not stay. */
+	(void)snprintf(pipe, sizeof pipe, "%s/" MARKLOG_LOSSES, w->logs);
+	assert_int_equal(unlink(pipe), 0);
+	assert_int_equal(mkfifo(pipe, 0666), 0);
+	FILE *f = fopen(path, "a");
+	assert_non_null(f);
+	assert_true(fprintf(f, "pid 1000: no library\n") > 0);
+	assert_int_equal(fclose(f), 0);
+	expect_losses(w, 401);
+	struct stat st;
+	assert_int_equal(lstat(pipe, &st), 0);
+	assert_true(S_ISREG(st.st_mode) && st.st_size > 0);
 	close_world(w);
 }
 
@@ -502,6 +545,7 @@ int main(void)
 		cmocka_unit_test(a_log_that_is_cut_while_it_is_followed_is_a_loss_with_a_sentence),
 		cmocka_unit_test(of_a_log_that_is_too_large_the_first_part_is_sent),
 		cmocka_unit_test(what_processes_without_a_log_say_is_told_once),
+		cmocka_unit_test(who_says_losses_without_end_is_looked_at_once_a_second),
 		cmocka_unit_test(names_of_streams_are_taken_apart),
 		cmocka_unit_test(a_process_is_known_by_its_start_and_its_owner),
 		cmocka_unit_test(what_was_taken_is_known_in_the_next_life),

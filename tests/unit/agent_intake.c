@@ -507,6 +507,38 @@ static void many_connections_are_served_one_after_the_other(void **state)
 	close_world(w);
 }
 
+static void a_status_is_not_made_for_whoever_has_not_read_the_last_one(void **state)
+{
+	struct world *w = open_world();
+	char text[LOCAL_MAX_BYTES];
+	(void)state;
+	int fd = world_connect(w), pass;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(unixsock_send(fd, LOCAL_STATUS, strlen(LOCAL_STATUS), -1), 0);
+	assert_true(world_answer(w, fd, text, sizeof text, &pass) > 0 && pass >= 0);
+	(void)close(pass);
+	expect_answer(w, fd, LOCAL_ERROR "EBUSY\n");
+	expect_answer(w, fd, LOCAL_ERROR "EBUSY\n");
+	assert_int_equal(unixsock_send(fd, LOCAL_STATUS, strlen(LOCAL_STATUS), -1), 0);
+	expect_answer(w, fd, LOCAL_STATUS);
+	(void)close(fd);
+	close_world(w);
+}
+
+/* A read of it may take as long as a program of its user likes. */
+static void a_batch_is_read_from_memory_and_from_no_other_file(void **state)
+{
+	struct world *w = open_world();
+	(void)state;
+	int fd = world_connect(w), pass = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	assert_true(pass >= 0);
+	assert_int_equal(unixsock_send(fd, LOCAL_BATCH, strlen(LOCAL_BATCH), pass), 0);
+	expect_answer(w, fd, LOCAL_ERROR "EINVAL\n");
+	(void)close(pass);
+	(void)close(fd);
+	close_world(w);
+}
+
 static void messages_that_are_too_long_or_carry_too_much_are_refused(void **state)
 {
 	struct world *w = open_world();
@@ -535,6 +567,8 @@ int main(void)
 		cmocka_unit_test(a_log_is_taken_by_its_descriptor_and_rubbish_is_not),
 		cmocka_unit_test(whoever_does_not_read_is_hung_up_and_others_are_served),
 		cmocka_unit_test(many_connections_are_served_one_after_the_other),
+		cmocka_unit_test(a_status_is_not_made_for_whoever_has_not_read_the_last_one),
+		cmocka_unit_test(a_batch_is_read_from_memory_and_from_no_other_file),
 		cmocka_unit_test(messages_that_are_too_long_or_carry_too_much_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
