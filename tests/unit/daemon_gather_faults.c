@@ -19,6 +19,13 @@
 #include "tests/unit/gather_fixture.h"
 #include "tests/unit/small_disk.h"
 
+/* A sanitizer makes each process and each start of a store slow, and finds what it finds in few. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define KILL_ROUNDS 3
+#else
+#define KILL_ROUNDS 12
+#endif
+
 /* ---- all that is stored ---------------------------------------------------------------------- */
 
 static uint64_t hash_rows(sqlite3 *db, const char *table, uint64_t h)
@@ -304,7 +311,7 @@ static void a_daemon_killed_at_any_moment_loses_nothing_it_acknowledged(void **s
 	struct dice d = { (uint64_t)time(NULL) };
 	struct buf should = directly();
 	int lives = 0;
-	for (int round = 0; round < 12; round++) {
+	for (int round = 0; round < KILL_ROUNDS; round++) {
 		static struct plan p;
 		make_plan(&p, &d);
 		make_quick_folder(state);
