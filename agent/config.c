@@ -22,6 +22,8 @@ static const struct conf_key keys[] = {
 	  "this agent among all of its daemon; empty: a random one, kept beside the spool" },
 	{ "agent", "processes", CONF_COUNT, AT(processes), "4096", 1, 100000, NULL,
 	  "processes followed at once, at most" },
+	{ "agent", "share", CONF_NUMBER, AT(share), "0.5", 0.01, 1, NULL,
+	  "part of what others leave of processes, runs and connections that one user may hold" },
 	{ "agent", "progress", CONF_NUMBER, AT(progress_s), "5", 0, 3600, NULL,
 	  "seconds between looks at the progress of a clean execution; 0: none" },
 	{ "agent", "snapshot", CONF_NUMBER, AT(snapshot_s), "1", 0.05, 3600, NULL,

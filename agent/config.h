@@ -15,6 +15,7 @@ struct agent_config {
 	const char *logs; /* folder for logs without another place; NULL: beside the socket */
 	struct conf_words folders;         /* to be watched for logs, beside that one */
 	double processes;                  /* followed at once, at most */
+	double share;                      /* of them and of runs and connections, for one user */
 	double progress_s;                 /* between looks at a clean execution; 0: none */
 	double snapshot_s, snapshot_max_s; /* between looks at a log: the first, the longest */
 	double forget_s; /* what nobody could take is deleted from the own folder after this */

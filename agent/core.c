@@ -209,10 +209,33 @@ void log_owner(struct core *c, struct core_log *log)
 	set_open(c, log, open);
 }
 
+bool core_may_hold(const struct core *c, uid_t uid, size_t most, size_t all, size_t mine)
+{
+	double share = c->config.share;
+	if (share <= 0 || share >= 1 || !mine || uid == c->config.unshared[0] ||
+	    uid == c->config.unshared[1])
+		return all < most;
+	return all < most && (double)(mine + 1) <= share * (double)(most - (all - mine));
+}
+
+int core_room(const struct core *c, uid_t uid)
+{
+	size_t most = c->config.max_logs, mine = c->n_logs;
+	if (c->n_logs >= most)
+		return -ENOSPC;
+	if (core_may_hold(c, uid, most, c->n_logs, mine))
+		return 0; /* were all of them this user's: no need to count */
+	mine = 0;
+	for (const struct core_log *log = c->logs; log; log = log->next)
+		mine += log->uid == uid;
+	return core_may_hold(c, uid, most, c->n_logs, mine) ? 0 : -EDQUOT;
+}
+
 int core_add(struct core *c, struct core_log *log, int64_t now_ns)
 {
-	if (c->n_logs >= c->config.max_logs)
-		return -ENOSPC;
+	int rc = core_room(c, log->uid);
+	if (rc)
+		return rc;
 	log->next = c->logs;
 	if (c->logs)
 		c->logs->prev = log;

@@ -27,6 +27,10 @@ struct core_config {
 	int64_t orphan_ns;   /* how long processes may outlive their runner before its run ends */
 	int64_t self_ns;     /* between two words of the agent about itself; 0: none */
 	size_t max_logs, max_runs;
+	/* One user holds at most this part of what the others leave of them; 0, 1: all. But not
+	 * these users. */
+	double share;
+	uid_t unshared[2];
 };
 
 /* One log. The storage is the caller's and stays until CORE_FORGET was taken. */
@@ -93,7 +97,12 @@ void core_tick(struct core *c, int64_t now_ns);
 
 /* ---- logs ----------------------------------------------------------------------------------- */
 
-/* Follow this log, all-zero but for what the caller sets. -ENOSPC: as many as max_logs are. */
+/* Is there room for a log of this user? -ENOSPC: as many as max_logs are followed; -EDQUOT: as
+ * many of this user as its share allows. */
+int core_room(const struct core *c, uid_t uid);
+/* The same of anything of which there are `all`, `mine` of them this user's, and at most `most`. */
+bool core_may_hold(const struct core *c, uid_t uid, size_t most, size_t all, size_t mine);
+/* Follow this log, all-zero but for what the caller sets. -ENOSPC, -EDQUOT: no room for it. */
 int core_add(struct core *c, struct core_log *log, int64_t now_ns);
 void core_ended(struct core *c, struct core_log *log, int64_t now_ns);
 /* look NULL: it could not be read now. */
@@ -109,10 +118,10 @@ void core_synced(struct core *c, bool ok, int64_t now_ns);
 
 /* May this user speak for the run? 0, or -EPERM: it is another one's. Root may. */
 int core_owns(const struct core *c, const char *run, uid_t uid);
-/* The same, and is there room for it if it is new? -EPERM, -ENOSPC. */
+/* The same, and is there room for it if it is new? -EPERM, -ENOSPC, -EDQUOT. */
 int core_admits(const struct core *c, const char *run, uid_t uid);
-/* A runner spoke of a run over this connection (any pointer that names it). -EPERM, -ENOSPC: too
- * many runs. */
+/* A runner spoke of a run over this connection (any pointer that names it). -EPERM; -ENOSPC,
+ * -EDQUOT: too many runs. */
 int core_announced(struct core *c, const char *run, uid_t uid, const void *connection,
 		   int64_t now_ns);
 /* The runner brought the final of this stream of its run. */

@@ -74,10 +74,23 @@ static bool make_room(struct core *c)
 	return c->n_runs < c->config.max_runs;
 }
 
+/* Runs that are over do not count: they are dropped for new ones. */
+static bool may_have_run(const struct core *c, uid_t uid)
+{
+	size_t all = 0, mine = 0;
+	for (const struct core_run *r = c->runs; r; r = r->next) {
+		all += !r->over;
+		mine += !r->over && r->uid == uid;
+	}
+	return all >= c->config.max_runs || core_may_hold(c, uid, c->config.max_runs, all, mine);
+}
+
 int core_admits(const struct core *c, const char *run, uid_t uid)
 {
 	if (run_find(c, run))
 		return core_owns(c, run, uid);
+	if (!may_have_run(c, uid))
+		return -EDQUOT;
 	for (const struct core_run *r = c->runs; r; r = r->next)
 		if (r->over && !run_has_logs(c, r))
 			return 0;
@@ -95,6 +108,8 @@ int core_announced(struct core *c, const char *run, uid_t uid, const void *conne
 		r->todo = r->failed = false;
 		return 0;
 	}
+	if (!may_have_run(c, uid))
+		return -EDQUOT;
 	if (!make_room(c))
 		return -ENOSPC;
 	size_t n = strlen(run) + 1;

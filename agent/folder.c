@@ -74,7 +74,7 @@ static bool is_log(const char *name)
 	return ends_with(name, MARKLOG_SUFFIX) || !strncmp(name, FOREIGN, sizeof FOREIGN - 1);
 }
 
-/* -ENOSPC: there is no room for it now. */
+/* -ENOSPC: there is no room for it now; -EDQUOT: not for one of its user. */
 static int take_name(struct folder *folder, const char *name)
 {
 	struct agent *a = folder->agent;
@@ -88,6 +88,9 @@ static int take_name(struct folder *folder, const char *name)
 	}
 	if (follow_find(a, st.st_dev, st.st_ino) || taken_has(&a->folders->taken, key_of(&st)))
 		return 0;
+	int rc = core_room(a->core, st.st_uid);
+	if (rc == -EDQUOT)
+		return rc;
 	int fd = open_log(folder, name);
 	if (fd == -ENOENT)
 		return 0;
@@ -96,12 +99,12 @@ static int take_name(struct folder *folder, const char *name)
 		return fd == -EMFILE || fd == -ENFILE ? -ENOSPC : 0;
 	}
 	const struct follow_from from = { .folder = folder, .name = name, .connection = -1 };
-	int rc = follow_take(a, fd, &from, &err);
+	rc = follow_take(a, fd, &from, &err);
 	if (rc == -ENOMEM)
 		rc = -ENOSPC;
 	if (rc && rc != -ENOSPC && rc != -EAGAIN && err.text[0])
 		tell_refused(folder, name, &st, err.text);
-	return rc == -ENOSPC ? rc : 0;
+	return rc == -ENOSPC || rc == -EDQUOT ? rc : 0;
 }
 
 /* Its name may lead to another file by now. */
@@ -176,9 +179,13 @@ static void scan_go_on(struct folder *folder)
 				break;
 			(void)snprintf(folder->held, sizeof folder->held, "%s", e->d_name);
 		}
-		if (take_name(folder, folder->held) == -ENOSPC)
+		int rc = take_name(folder, folder->held);
+		if (rc == -ENOSPC)
 			return;
-		clear_old(folder, folder->held);
+		if (rc) /* it waits, and others' do not wait for it */
+			folder_more(folder, rc);
+		else
+			clear_old(folder, folder->held);
 		*folder->held = 0;
 		if (i + 1 == A_TURN)
 			return;
@@ -201,6 +208,11 @@ void folders_go_on(struct agent *a)
 	for (struct folder *f = a->folders->first; f; f = f->next) {
 		if (f->tell_ns && f->tell_ns <= agent_now())
 			folder_losses(f);
+		if (f->again_ns && f->again_ns <= agent_now()) {
+			f->again_ns = 0;
+			f->crowded = false;
+			f->more = true;
+		}
 		bool waits = f->more || *f->held;
 		if (waits && !has_room(a))
 			continue;
@@ -219,6 +231,8 @@ int64_t folders_next(const struct agent *a)
 	for (const struct folder *f = a->folders->first; f; f = f->next) {
 		if (f->tell_ns && f->tell_ns < next)
 			next = f->tell_ns;
+		if (f->again_ns && f->again_ns < next)
+			next = f->again_ns;
 		if (f->fd < 0 || (!f->scan && !f->more))
 			continue;
 		if ((f->scan && !*f->held) || has_room(a))
@@ -347,6 +361,7 @@ static int make_own(struct agent *a, const char *path, struct err *err)
 static void one_event(struct agent *a, const struct inotify_event *e)
 {
 	struct folder *f = a->folders->first;
+	int rc;
 	if (e->mask & IN_Q_OVERFLOW) {
 		log_warn("folders: more happened than the kernel keeps; all are looked through");
 		for (; f; f = f->next)
@@ -364,8 +379,8 @@ static void one_event(struct agent *a, const struct inotify_event *e)
 		folder_losses_soon(f);
 	} else if (e->mask & IN_CREATE) {
 		return; /* a log is looked at when it is closed, and ready */
-	} else if (e->len && take_name(f, e->name) == -ENOSPC) {
-		f->more = true;
+	} else if (e->len && (rc = take_name(f, e->name))) {
+		folder_more(f, rc);
 	}
 }
 
@@ -417,9 +432,20 @@ struct folder *folders_of(const struct agent *a, int fd, char name[256])
 	return NULL;
 }
 
-void folder_more(struct folder *folder)
+void folder_more(struct folder *folder, int rc)
 {
-	folder->more = true;
+	if (rc == -EDQUOT)
+		folder->crowded = true;
+	else
+		folder->more = true;
+}
+
+/* Not at each that goes: whose it was is not asked, and to read a folder is work. */
+void folders_room(struct agent *a)
+{
+	for (struct folder *f = a->folders ? a->folders->first : NULL; f; f = f->next)
+		if (f->crowded && !f->again_ns)
+			f->again_ns = agent_now() + LOOK_AGAIN_NS;
 }
 
 /* Now and then: what no event told (files on network disks, folders that came back). */

@@ -23,6 +23,8 @@ struct folder {
 	int watch;
 	bool own;
 	bool more;               /* something in it had no room */
+	bool crowded;            /* more of one user's are in it than its share allows */
+	int64_t again_ns;        /* when it is worth a look whether it still is; 0: not yet */
 	char held[256];          /* what is to be taken next of scan, "": to be read */
 	DIR *scan;               /* being read */
 	struct timespec changed; /* when the last reading began: its mtime */

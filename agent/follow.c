@@ -359,7 +359,9 @@ static int begin(struct agent *a, int fd, const struct found *x, const struct fo
 	if (rc) {
 		f->fd = -1; /* the caller closes it */
 		release(f);
-		return rc == -ENOSPC ? rc : err_set(err, rc, "follow a log: %s", strerror(-rc));
+		return rc == -ENOSPC || rc == -EDQUOT
+			       ? rc
+			       : err_set(err, rc, "follow a log: %s", strerror(-rc));
 	}
 	struct follow **at = bucket(a, f->ino);
 	f->next = *at;
@@ -444,6 +446,7 @@ void follow_forget(struct follow *f, bool durable)
 			 durable ? "done" : "lost");
 	table_remove(a, f);
 	release(f);
+	folders_room(a);
 }
 
 void follow_close_all(struct agent *a)

@@ -130,8 +130,8 @@ struct follow_from {
 };
 
 /* Follow what this descriptor leads to; it is taken. 0: followed, or already. -EAGAIN: it is not
- * ready; -ENOSPC: as many are followed as may be; -EINVAL: no log; -EPERM and others: refused, with
- * a sentence. */
+ * ready; -ENOSPC: as many are followed as may be, -EDQUOT: of this user; -EINVAL: no log; -EPERM
+ * and others: refused, with a sentence. */
 int follow_take(struct agent *a, int fd, const struct follow_from *from, struct err *err);
 struct follow *follow_find(const struct agent *a, dev_t dev, ino_t ino);
 
@@ -163,7 +163,9 @@ const char *folder_path(const struct folder *folder);
 void folder_done(struct folder *folder, const char *name, bool durable, dev_t dev, ino_t ino);
 /* The folder in which this file lies, or NULL; name: of the file, "" when it has none. */
 struct folder *folders_of(const struct agent *a, int fd, char name[256]);
-void folder_more(struct folder *folder);
+/* There was no room for one of its logs: -ENOSPC, or -EDQUOT: for one of this user. */
+void folder_more(struct folder *folder, int rc);
+void folders_room(struct agent *a);  /* a log went */
 void folders_check(struct agent *a); /* now and then, for what no event tells */
 
 /* ---- intake.c ------------------------------------------------------------------------------- */

@@ -104,14 +104,15 @@ static void on_hello(struct connection *c, int fd)
 	int rc = follow_take(a, fd, &from, &err);
 	if (!rc || rc == -EAGAIN)
 		return;
-	if (rc == -ENOSPC && folder)
-		folder_more(folder); /* it is found there when there is room */
-	else if (rc == -ENOSPC)
-		agent_lose(
-			a, "process", "refused", NULL,
-			"process %d of user %u: as many are followed as [agent] processes allows, "
-			"and its log is in no folder of the agent",
-			(int)c->peer.pid, (unsigned)c->peer.uid);
+	bool full = rc == -ENOSPC || rc == -EDQUOT;
+	if (full && folder)
+		folder_more(folder, rc); /* it is found there when there is room */
+	else if (full)
+		agent_lose(a, "process", "refused", NULL,
+			   "process %d of user %u: as many are followed as [agent] %s allows, "
+			   "and its log is in no folder of the agent",
+			   (int)c->peer.pid, (unsigned)c->peer.uid,
+			   rc == -ENOSPC ? "processes" : "share");
 	else
 		agent_lose(a, "process", "refused", NULL, "process %d of user %u: %s",
 			   (int)c->peer.pid, (unsigned)c->peer.uid,
@@ -301,6 +302,20 @@ static void set_poll(struct connection *c)
 	(void)uv_poll_start(&c->poll, events, on_ready);
 }
 
+static bool may_stay(struct connection *c)
+{
+	const struct agent *a = c->agent;
+	size_t mine = 0;
+	for (const struct connection *x = a->intake->first; x; x = x->next)
+		mine += x != c && x->peer.uid == c->peer.uid;
+	if (core_may_hold(a->core, c->peer.uid, CONNECTIONS, a->intake->n - 1, mine))
+		return true;
+	struct err err;
+	err_set(&err, -EDQUOT, "you have as many connections as one user may have here");
+	answer_error(c, -EDQUOT, &err);
+	return false;
+}
+
 /* Most say hello, and are gone: those need no handle. */
 static void let_in(struct agent *a, int fd)
 {
@@ -315,7 +330,8 @@ static void let_in(struct agent *a, int fd)
 	c->next = a->intake->first;
 	a->intake->first = c;
 	a->intake->n++;
-	if (!read_some(c) || uv_poll_init(a->loop, &c->poll, fd)) {
+	/* What it said is heard; to stay is another thing. */
+	if (!read_some(c) || !may_stay(c) || uv_poll_init(a->loop, &c->poll, fd)) {
 		hang_up(c);
 		return;
 	}

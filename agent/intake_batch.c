@@ -85,6 +85,9 @@ static int check(const struct connection *c, const struct frame *f, struct err *
 	int rc = core_admits(c->agent->core, run, c->peer.uid);
 	if (rc == -EPERM)
 		return err_set(err, rc, "the run %s belongs to another user", run);
+	if (rc == -EDQUOT && f->type == FRAME_RUN_ANNOUNCE)
+		return err_set(err, rc,
+			       "the run %s: you have as many runs as one user may have here", run);
 	if (rc && f->type == FRAME_RUN_ANNOUNCE)
 		return err_set(err, rc, "the run %s: the agent has as many runs as it can", run);
 	return 0;

@@ -294,6 +294,8 @@ static struct core_config core_numbers(const struct agent_config *c)
 		.self_ns = SELF_NS,
 		.max_logs = (size_t)c->processes,
 		.max_runs = AGENT_MAX_RUNS,
+		.share = c->share,
+		.unshared = { 0, geteuid() },
 	};
 }
 

@@ -436,6 +436,44 @@ static void a_process_nobody_can_watch_ends_by_its_word_or_by_silence(void **sta
 	world_close(&w);
 }
 
+static void one_user_can_not_hold_all_there_is(void **state)
+{
+	const struct core_config config = {
+		.max_logs = 100, .max_runs = 100, .share = 0.5, .unshared = { 0, 6 }
+	};
+	static struct core_log logs[300];
+	static char names[300][16];
+	struct core *c = core_new(&config, 0);
+	size_t n = 0, of[10] = { 0 }, runs[10] = { 0 };
+	(void)state;
+	assert_non_null(c);
+	for (uid_t uid = 7; uid < 10; uid++) {
+		for (int i = 0; i < 80; i++, n++) {
+			(void)snprintf(names[n], sizeof names[n], "b-%zu-1.0", n);
+			logs[n] = (struct core_log){ .stream = names[n], .uid = uid };
+			int rc = core_add(c, &logs[n], 0);
+			assert_true(rc == 0 || rc == -EDQUOT);
+			assert_int_equal(core_admits(c, names[n], uid), rc);
+			assert_int_equal(core_announced(c, names[n], uid, c, 0), rc);
+			of[uid] += !rc;
+			runs[uid] += !rc;
+		}
+	}
+	assert_int_equal(of[7], 50);
+	assert_int_equal(of[8], 25);
+	assert_int_equal(of[9], 12);
+	assert_int_equal(runs[9], 12);
+	for (uid_t uid = 0; uid <= 6; uid += 6) {
+		static struct core_log more[2] = { { .stream = "m-1-1.0" },
+						   { .stream = "m-2-1.0" } };
+		struct core_log *log = &more[uid / 6];
+		log->uid = uid;
+		assert_int_equal(core_add(c, log, 0), 0);
+	}
+	assert_int_equal(core_room(c, 10), 0); /* somebody new */
+	core_free(c);
+}
+
 static void no_more_logs_are_followed_than_may_be(void **state)
 {
 	struct world w;
@@ -574,6 +612,7 @@ int main(void)
 		cmocka_unit_test(what_the_runner_did_not_bring_goes_out_behind_its_last_word),
 		cmocka_unit_test(runs_that_are_over_make_room_for_others),
 		cmocka_unit_test(a_process_nobody_can_watch_ends_by_its_word_or_by_silence),
+		cmocka_unit_test(one_user_can_not_hold_all_there_is),
 		cmocka_unit_test(no_more_logs_are_followed_than_may_be),
 		cmocka_unit_test(whatever_happens_each_process_ends_once_and_quiet_is_quiet),
 	};

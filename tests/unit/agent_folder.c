@@ -137,6 +137,27 @@ static void more_logs_than_can_be_followed_are_all_taken(void **state)
 	close_world(w);
 }
 
+static void logs_of_a_user_past_its_share_wait_and_are_all_taken(void **state)
+{
+	struct world *w = open_world();
+	(void)state;
+	w->config.processes = 16;
+	world_start(w);
+	const struct core_config c = { .first_ns = 50000000,
+				       .slowest_ns = 100000000,
+				       .max_logs = 16,
+				       .max_runs = 16,
+				       .share = 0.5,
+				       .unshared = { (uid_t)-1, (uid_t)-1 } };
+	core_reconfigure(w->agent->core, &c, agent_now());
+	for (long i = 0; i < 20; i++)
+		leave_log(w->logs, 4200000 + i, true);
+	assert_int_equal(wait_for(w, 20), 20);
+	assert_int_equal(files(w->logs), 0);
+	assert_int_equal(losses(w), 0);
+	close_world(w);
+}
+
 static void when_more_happens_than_the_kernel_keeps_the_folder_is_looked_through(void **state)
 {
 	struct world *w = open_world();
@@ -537,6 +558,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(more_logs_than_can_be_followed_are_all_taken),
+		cmocka_unit_test(logs_of_a_user_past_its_share_wait_and_are_all_taken),
 		cmocka_unit_test(
 			when_more_happens_than_the_kernel_keeps_the_folder_is_looked_through),
 		cmocka_unit_test(somebody_else_s_folder_is_left_as_it_is_and_taken_once),
