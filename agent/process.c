@@ -152,6 +152,14 @@ static bool try_peer(const struct process_view *v, pid_t peer, int connection,
 	if (fd < 0)
 		return false;
 	int rc = process_start(v, peer, &start);
+	/* Whoever may choose its number in a namespace of its own has not become the process that
+	 * has it here, and whose log would be refused as a second one of the name. */
+	uint64_t of_name;
+	if (name->pid != peer && name->start && !process_start(v, name->pid, &of_name) &&
+	    of_name == name->start && look_at(v, name->pid, name, uid) == PROCESS_OTHERS) {
+		(void)close(fd);
+		return false;
+	}
 	/* A name without a start, or a process that is not shown to us: then who speaks is it. In a
 	 * time namespace the start is another one, and the process id must do. */
 	if (rc == -EACCES || (!rc && !name->start) || (rc && v->hidden) ||

@@ -519,6 +519,42 @@ static void a_process_is_known_by_its_start_and_its_owner(void **state)
 /* ---- what was dealt with ----------------------------------------------------------------------
  */
 
+static void fake_process(const char *proc, pid_t pid, unsigned start, unsigned uid, int inner)
+{
+	char path[256], text[256];
+	(void)snprintf(path, sizeof path, "%s/%d", proc, (int)pid);
+	assert_int_equal(mkdir(path, 0700), 0);
+	int n = snprintf(text, sizeof text, "%d (x) S 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 %u 0\n",
+			 (int)pid, start);
+	leave(path, "stat", text, (size_t)n);
+	n = snprintf(text, sizeof text, "Name:\tx\nUid:\t%u\t%u\t%u\t%u\nNSpid:\t%d\t%d\n", uid,
+		     uid, uid, uid, (int)pid, inner);
+	leave(path, "status", text, (size_t)n);
+}
+
+/* In a pid namespace of one's own any number can be had. */
+static void nobody_takes_the_name_of_another_user_s_process_by_its_number(void **state)
+{
+	char proc[] = "/tmp/roimeter-proc.XXXXXX";
+	struct process_view v = { .proc = proc, .boot = "0123abcd" };
+	struct process_name name = { .boot = "0123abcd", .pid = 1, .start = 99 };
+	pid_t found;
+	int pidfd;
+	(void)state;
+	assert_non_null(mkdtemp(proc));
+	fake_process(proc, getpid(), 50, 54321, 1);
+	fake_process(proc, 1, 99, 12345, 1);
+	assert_int_equal(process_find(&v, &name, 54321, getpid(), -1, false, &found, &pidfd),
+			 PROCESS_OTHERS);
+	assert_int_equal(pidfd, -1);
+	name.start = 98; /* nobody has that here: it is in its own namespace */
+	assert_int_equal(process_find(&v, &name, 54321, getpid(), -1, false, &found, &pidfd),
+			 PROCESS_HERE);
+	assert_int_equal(found, getpid());
+	assert_int_equal(close(pidfd), 0);
+	assert_int_equal(file_remove_tree(proc, NULL), 0);
+}
+
 static void what_was_taken_is_known_in_the_next_life(void **state)
 {
 	struct taken t;
@@ -570,6 +606,7 @@ int main(void)
 		cmocka_unit_test(who_says_losses_without_end_is_looked_at_once_a_second),
 		cmocka_unit_test(names_of_streams_are_taken_apart),
 		cmocka_unit_test(a_process_is_known_by_its_start_and_its_owner),
+		cmocka_unit_test(nobody_takes_the_name_of_another_user_s_process_by_its_number),
 		cmocka_unit_test(what_was_taken_is_known_in_the_next_life),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
