@@ -76,7 +76,7 @@ static int renew(struct held *h, char **ret_names, size_t *ret_n, struct err *er
 	int rc = file_read(&b, h->path, err);
 	if (rc ==
 	    -EFBIG) /* nobody reads it whole: what it knew is given up, and measuring is not */
-		log_warn("%s; it is begun anew", err->text);
+		log_warn("%s is too large; it is begun anew", h->path);
 	else if (!rc && b.len)
 		rc = read_names(b.data, b.len, ret_names, ret_n);
 	buf_done(&b);
