@@ -4,7 +4,7 @@
 
 #include "lib/err.h"
 
-#define SECRET_BYTES 256
+#define SECRET_BYTES 129 /* with its NUL: the daemon knows no longer ones (daemon/token.h) */
 
 /* -EACCES: others may read or change the file; -EINVAL: there is no token in it; -ENOENT. */
 int secret_read(char ret[SECRET_BYTES], const char *path, struct err *err);

@@ -408,6 +408,18 @@ static void a_wrong_token_file_is_told(void **state)
 	write_token(path, "good-enough-0123456789 \r\nother\n", 0400);
 	assert_int_equal(secret_read(token, path, &err), 0);
 	assert_string_equal(token, "good-enough-0123456789");
+	/* The longest that the daemon knows, and one more. */
+	char wide[130];
+	memset(wide, 'x', sizeof wide);
+	wide[128] = 0;
+	write_token(path, wide, 0600);
+	assert_int_equal(secret_read(token, path, &err), 0);
+	assert_string_equal(token, wide);
+	wide[128] = 'x';
+	wide[129] = 0;
+	write_token(path, wide, 0600);
+	assert_int_equal(secret_read(token, path, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "16 to 128"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
