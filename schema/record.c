@@ -9,18 +9,9 @@
 #include <string.h>
 
 #include "lib/num.h"
+#include "schema/table.h"
 #include "schema/utf8.h"
 #include "schema/walk.h"
-
-/* SELF is the struct whose list is being walked: a list does not know its own struct. */
-#define ROW_F(type, name, unit, meaning) \
-	{ #name, FTYPE_##type, offsetof(struct SELF, name), unit, meaning, NULL },
-#define ROW_B(kind, name, meaning) \
-	{ #name, FIELD_BLOCK, offsetof(struct SELF, name), "", meaning, &kind##_block },
-#define ROW_L(kind, name, meaning) \
-	{ #name, FIELD_LIST, offsetof(struct SELF, name), "", meaning, &kind##_block },
-#define TABLE(kind, FIELDS) \
-	static const struct field kind##_fields[] = { FIELDS(ROW_F, ROW_B, ROW_L) };
 
 #define SELF measurement
 TABLE(measurement, MEASUREMENT_FIELDS)
@@ -95,13 +86,6 @@ TABLE(null_reason, NULL_FIELDS)
 TABLE(record_body, RECORD_FIELDS)
 #undef SELF
 
-#define DEFINE_BLOCK(kind, FIELDS)                                        \
-	const struct block kind##_block = {                               \
-		.name = #kind,                                            \
-		.size = sizeof(struct kind),                              \
-		.fields = kind##_fields,                                  \
-		.count = sizeof kind##_fields / sizeof kind##_fields[0],  \
-	};
 RECORD_BLOCKS(DEFINE_BLOCK)
 
 const char *field_label(const struct field *f, char text[FIELD_LABEL_BYTES])

@@ -1,0 +1,58 @@
+/* What live collectors share inside a measured process: the region from the marker library, one flow
+ * behind a lock, and the picture in the folder of the marks. Guest rules: no printing, no waiting
+ * without an end, errno is kept, nothing exported. All calls are thread-safe unless said.
+ *
+ * The picture is written whole into a hidden file and renamed over the old one: at the end of a region
+ * entry (not more often than every 200 ms), every second by a thread of its own, and at the end of the
+ * process. So a process that is killed leaves what it had by then, with final = no. */
+#ifndef COLLECTORS_LIVE_H
+#define COLLECTORS_LIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/flow.h"
+
+struct live_options {
+	const char *collector, *runtime; /* static texts; runtime may be told later */
+	unsigned observes;
+	bool calls;
+	/* Called at the end of an entry, of the process, and before a picture is written when asked for:
+	 * bring what is complete. wait: also what is under way (the end of the process). Without the lock
+	 * held. May be NULL. */
+	void (*flush)(bool wait);
+	/* In a forked child, before anything else happens there: forget all that was. May be NULL. */
+	void (*child)(void);
+};
+
+/* Once per process; later calls answer the same. 0: measuring. -ENOENT: nobody measures (ROIMETER_EXEC
+ * is not a profiled execution, no folder): do nothing then. Finds the marker library (ROIMETER_LIBRARY),
+ * attaches it, and is told of marks from then on; entries that were made before come from its log. */
+int live_start(const struct live_options *o);
+
+/* Nothing was or will be seen, and why: status as in the picture. The picture is written at once. */
+void live_refuse(const char *status, const char *why_format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Sentences for the caveats; each once. */
+void live_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void live_runtime(const char *runtime);
+void live_clock(double offset_ns, double drift_ns, double error_ns);
+
+/* The flow, locked, for a batch of records; NULL in a forked child that did not start anew. Time lines
+ * are CLOCK_MONOTONIC of the host. Between take and give no call may wait for another thread. */
+struct flow *live_take(void);
+void live_give(struct flow *f);
+
+/* Operations under way: the picture says how many never came. */
+void live_pending(int64_t change);
+
+/* CPU time that collecting took on this thread: between the two. */
+int64_t live_cpu_begin(void);
+void live_cpu_end(int64_t begun);
+
+/* At the end of the process (exit handlers, _exit, SIGTERM): flush(wait), last picture, final = yes.
+ * Once; later calls do nothing. */
+void live_finish(void);
+
+#endif

@@ -1,0 +1,82 @@
+/* The time line of one process, folded while it comes: marks, device operations, runtime calls and
+ * what its threads did go in, mostly in order; sums come out. Memory is bounded whatever the number
+ * of operations, and nothing is allocated after flow_new but for names and devices that are new.
+ * One engine for live collectors and for files. Pure: it knows no clock, file or thread; calls of one
+ * flow must not overlap. All times are ns on one time line (any int64), ranges are half open.
+ *
+ * Operations wait in a ring that puts them in order of their begin. The oldest leaves it when the ring
+ * is full, or when flow_settle says that nothing earlier will come: then its share in the windows, and
+ * in the unions, is final. One that comes later than that counts in every sum but not in the unions,
+ * and in picture.late. Windows must be known by then: what is open reaches to the end of time. */
+#ifndef CORE_FLOW_H
+#define CORE_FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/category.h"
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "schema/picture.h"
+
+struct flow;
+
+struct flow_options {
+	unsigned observes;   /* bit 1u << category */
+	size_t slots;        /* of the ring; 0: 16384 */
+	size_t max_names;    /* others fall into "(others)" of their category; 0: 4096 */
+	size_t max_ranges;   /* of windows, and of busy times of each device, that are kept; 0: 65536.
+			      * The smallest gaps are closed first, and their sum is said */
+	bool keep_busy;      /* the picture has the busy times: for unions over processes */
+	bool calls;          /* runtime calls are recorded: else they are null */
+	bool threads;        /* flow_thread is told: else gap.cpu_ns and off_cpu_ns are null */
+};
+
+struct flow_op {
+	int64_t begin_ns, end_ns; /* end <= begin: untimed, counted and nothing else */
+	double bytes;             /* NAN unknown */
+	uint32_t device, name;    /* of flow_device and flow_name */
+	uint32_t category;        /* enum category, below CATEGORIES: the caller's duty */
+};
+
+enum flow_mark { FLOW_BEGIN, FLOW_END, FLOW_EXCLUDE_BEGIN, FLOW_EXCLUDE_END };
+
+/* -ENOMEM, -EINVAL. */
+int flow_new(struct flow **ret, const struct flow_options *o, struct err *err);
+void flow_free(struct flow *f);
+
+/* The number of a name or a device, new ones included: the same text, the same number. Copied. Cheap
+ * enough to be asked for each operation; whoever has a key of their own keeps the number.
+ * flow_device: id NULL: name is the identity. Negative: -ENOMEM. */
+int64_t flow_name(struct flow *f, const char *name, size_t n);
+int64_t flow_device(struct flow *f, const char *name, const char *id);
+
+/* A range that is known from end to end. In any order, but before the first operation that may touch
+ * it is folded; empty ones are dropped. -ENOMEM. */
+int flow_range(struct flow *f, bool exclude, int64_t begin_ns, int64_t end_ns);
+
+/* Marks of a running program, of all its threads, in the order in which they happen. The region is
+ * open while any thread has an entry open, and so are excludes. */
+int flow_mark(struct flow *f, enum flow_mark what, int64_t at_ns);
+
+/* Is the region open, with excludes left out? */
+bool flow_inside(const struct flow *f);
+
+void flow_op(struct flow *f, const struct flow_op *op);
+void flow_call(struct flow *f, int64_t begin_ns, int64_t end_ns, bool sync);
+/* What the host's threads did, in order of time: on: at least one was on a CPU. */
+void flow_thread(struct flow *f, int64_t begin_ns, int64_t end_ns, bool on);
+void flow_untimed(struct flow *f, uint64_t n); /* operations without a time */
+void flow_dropped(struct flow *f, uint64_t n); /* records that were lost; 0: that none was is known */
+void flow_graph(struct flow *f, uint64_t n);   /* graphs that were recorded as a whole */
+
+/* Nothing that begins earlier will come. Folds it. */
+void flow_settle(struct flow *f, int64_t before_ns);
+
+/* The sums as of now, with what still waits in the ring as if it were settled; the flow goes on.
+ * Sets the fields that are about time lines and sums; who, where and why are the caller's (ret is
+ * picture_clear first). In the arena. -ENOMEM. */
+int flow_picture(struct flow *f, struct arena *a, struct picture *ret, struct err *err);
+
+#endif

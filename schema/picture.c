@@ -1,0 +1,183 @@
+/* Pictures as bytes: a line, a sum over the rest (8 bytes, least significant first), the block. */
+#include "schema/picture.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "lib/num.h"
+#include "schema/codec.h"
+#include "schema/table.h"
+#include "schema/walk.h"
+
+#define MAGIC "roimeter-picture 1\n"
+#define MAGIC_BYTES (sizeof MAGIC - 1)
+#define SUM_BYTES 8
+#define MAX_TIME 1e15
+#define CATEGORY_COUNT 8 /* enum category; core stands above this layer */
+
+#define SELF picture_sums
+TABLE(picture_sums, PICTURE_SUMS_FIELDS)
+#undef SELF
+#define SELF picture_device
+TABLE(picture_device, PICTURE_DEVICE_FIELDS)
+#undef SELF
+#define SELF picture_op
+TABLE(picture_op, PICTURE_OP_FIELDS)
+#undef SELF
+#define SELF picture_gap
+TABLE(picture_gap, PICTURE_GAP_FIELDS)
+#undef SELF
+#define SELF picture
+TABLE(picture, PICTURE_FIELDS)
+#undef SELF
+
+PICTURE_BLOCKS(DEFINE_BLOCK)
+
+void picture_clear(struct picture *p)
+{
+	block_clear(&picture_block, p);
+	p->schema = PICTURE_SCHEMA;
+}
+
+/* FNV-1a: a guest carries no library for a better one, and files are small. */
+static uint64_t sum_of(const unsigned char *at, size_t n)
+{
+	uint64_t sum = UINT64_C(14695981039346656037);
+	for (size_t i = 0; i < n; i++)
+		sum = (sum ^ at[i]) * UINT64_C(1099511628211);
+	return sum;
+}
+
+static void put_sum(char *at, uint64_t sum)
+{
+	for (int i = 0; i < SUM_BYTES; i++)
+		at[i] = (char)(sum >> 8 * i & 255);
+}
+
+void picture_put(struct buf *b, const struct picture *p)
+{
+	size_t start = b->len + MAGIC_BYTES + SUM_BYTES;
+	buf_put(b, MAGIC, MAGIC_BYTES);
+	buf_put(b, "\0\0\0\0\0\0\0", SUM_BYTES);
+	block_put(b, &picture_block, p);
+	if (!b->failed)
+		put_sum(b->data + start - SUM_BYTES,
+			sum_of((const unsigned char *)b->data + start, b->len - start));
+}
+
+/* ---- in ------------------------------------------------------------------------------------- */
+
+static bool is_whole(double x)
+{
+	return x >= 0 && x < MAX_TIME && x == floor(x);
+}
+
+static bool sums_good(const struct picture_sums *s)
+{
+	const struct nums *const lists[] = { &s->time_ns, &s->ops, &s->bytes, &s->union_ns };
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+		if (lists[i]->items && lists[i]->n != CATEGORY_COUNT)
+			return false;
+		for (size_t c = 0; lists[i]->items && c < CATEGORY_COUNT; c++) {
+			double x = lists[i]->items[c];
+			bool bytes = lists[i] == &s->bytes;
+			if (known(x) && (bytes ? !(x >= 0 && x < 1e18) : !is_whole(x)))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Begin before end, and each range after the last. */
+static bool ranges_good(const struct nums *ranges)
+{
+	double last = -1;
+	if (ranges->n % 2)
+		return false;
+	for (size_t i = 0; i < ranges->n; i++) {
+		if (!is_whole(ranges->items[i]) || !(ranges->items[i] > last))
+			return false;
+		last = ranges->items[i];
+	}
+	return true;
+}
+
+static bool bins_good(const struct nums *bins)
+{
+	for (size_t i = 0; i < bins->n; i++)
+		if (!is_whole(bins->items[i]))
+			return false;
+	return bins->n % 2 == 0;
+}
+
+static bool ops_good(const struct picture_op *ops, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!ops[i].name || !(ops[i].category >= 0 && ops[i].category < CATEGORY_COUNT) ||
+		    !is_whole(ops[i].category) || !is_whole(ops[i].count) || !(ops[i].count > 0) ||
+		    !is_whole(ops[i].total_ns) || !is_whole(ops[i].min_ns) ||
+		    !is_whole(ops[i].max_ns) || !bins_good(&ops[i].bins))
+			return false;
+	return true;
+}
+
+/* Every number of a block that stands by itself. */
+static bool numbers_good(const struct block *block, const void *at)
+{
+	for (size_t i = 0; i < block->count; i++) {
+		const struct field *f = &block->fields[i];
+		if (f->type == FIELD_NUM && strcmp(f->unit, "s") != 0 && known(num_at(f, at)) &&
+		    !(fabs(num_at(f, at)) < MAX_TIME))
+			return false;
+	}
+	return true;
+}
+
+static const char *fault_of(const struct picture *p)
+{
+	if (!p->schema || strcmp(p->schema, PICTURE_SCHEMA) != 0)
+		return "it has another schema";
+	if (!p->collector || !p->status)
+		return "it does not say what made it";
+	if (!sums_good(&p->roi) || !sums_good(&p->whole))
+		return "its sums are not numbers of ns, operations and bytes for 8 categories";
+	if (!ranges_good(&p->windows))
+		return "its windows are not in order";
+	for (size_t i = 0; i < p->devices.n; i++)
+		if (!ranges_good(&p->devices.items[i].busy) ||
+		    !numbers_good(&picture_device_block, &p->devices.items[i]))
+			return "the busy times of a device are not in order";
+	if (!ops_good(p->ops.items, p->ops.n) || !ops_good(p->whole_ops.items, p->whole_ops.n))
+		return "an operation in it has no name, or numbers that can't be";
+	if (!numbers_good(&picture_block, p) || !numbers_good(&picture_sums_block, &p->roi) ||
+	    !numbers_good(&picture_sums_block, &p->whole) ||
+	    !numbers_good(&picture_gap_block, &p->gap))
+		return "it has a number that can't be";
+	return NULL;
+}
+
+int picture_get(struct picture *ret, struct arena *a, const char *file, const void *bytes, size_t n,
+		struct err *err)
+{
+	const char *at = bytes;
+	picture_clear(ret);
+	if (n < MAGIC_BYTES || memcmp(at, "roimeter-picture ", MAGIC_BYTES - 2) != 0)
+		return err_set(err, -EBADMSG, "%s: not a picture of a device collector", file);
+	if (memcmp(at, MAGIC, MAGIC_BYTES) != 0)
+		return err_set(err, -EPROTONOSUPPORT,
+			       "%s: a picture of another version than this program reads (1)", file);
+	if (n < MAGIC_BYTES + SUM_BYTES || n > PICTURE_MAX_BYTES)
+		return err_set(err, -EBADMSG, "%s: the picture is cut, or too large", file);
+	char sum[SUM_BYTES];
+	const char *body = at + MAGIC_BYTES + SUM_BYTES;
+	size_t body_n = n - MAGIC_BYTES - SUM_BYTES;
+	put_sum(sum, sum_of((const unsigned char *)body, body_n));
+	if (memcmp(sum, at + MAGIC_BYTES, SUM_BYTES) != 0)
+		return err_set(err, -EBADMSG, "%s: the picture is damaged: its sum is another", file);
+	int rc = block_get(a, &picture_block, ret, body, body_n, err);
+	if (rc)
+		return err_wrap(err, rc, "%s", file);
+	const char *fault = fault_of(ret);
+	return fault ? err_set(err, -EBADMSG, "%s: the picture can't be used: %s", file, fault) : 0;
+}
