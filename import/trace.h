@@ -13,7 +13,7 @@
 #include "lib/err.h"
 #include "lib/str.h"
 
-struct trace;
+struct trace_sink;
 
 enum trace_pass { TRACE_RANGES, TRACE_OPERATIONS };
 
@@ -21,30 +21,30 @@ enum trace_pass { TRACE_RANGES, TRACE_OPERATIONS };
  * ns of the trace's clock. Each answers 0, or -ENOMEM: then the reader stops. */
 
 /* In either pass, before what needs it. Texts are copied; NULL is not known. */
-int trace_process(struct trace *t, int64_t process, const char *host, const char *pid, const char *rank,
+int trace_process(struct trace_sink *t, int64_t process, const char *host, const char *pid, const char *rank,
 		  const char *exe);
 /* Call for every device that the trace knows, used or not: an idle one is 0, not null. ret: its number
  * for operations. id: the same for all processes, NULL: name. */
-int trace_device(struct trace *t, const char *name, const char *id, uint32_t *ret);
-int trace_observes(struct trace *t, unsigned categories); /* bits; what is never said is null */
-int trace_runtime(struct trace *t, const char *runtime);  /* "cuda" */
-int trace_note(struct trace *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int trace_device(struct trace_sink *t, const char *name, const char *id, uint32_t *ret);
+int trace_observes(struct trace_sink *t, unsigned categories); /* bits; what is never said is null */
+int trace_runtime(struct trace_sink *t, const char *runtime);  /* "cuda" */
+int trace_note(struct trace_sink *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Pass TRACE_RANGES. Every host range: the trace keeps those that are asked for (roimeter:roi,
  * roimeter:exclude, or --range and --exclude). */
-int trace_range(struct trace *t, int64_t process, struct str name, int64_t begin_ns, int64_t end_ns);
+int trace_range(struct trace_sink *t, int64_t process, struct str name, int64_t begin_ns, int64_t end_ns);
 /* Does anybody want ranges of this name? For readers that can ask before they look at times. */
-bool trace_wants(const struct trace *t, struct str name);
+bool trace_wants(const struct trace_sink *t, struct str name);
 
 /* Pass TRACE_OPERATIONS. name: number of trace_name(). bytes: NAN unknown. */
-int trace_name(struct trace *t, struct str name, uint32_t *ret);
-int trace_op(struct trace *t, int64_t process, uint32_t device, enum category category, uint32_t name,
+int trace_name(struct trace_sink *t, struct str name, uint32_t *ret);
+int trace_op(struct trace_sink *t, int64_t process, uint32_t device, enum category category, uint32_t name,
 	     int64_t begin_ns, int64_t end_ns, double bytes);
-int trace_call(struct trace *t, int64_t process, int64_t begin_ns, int64_t end_ns, bool sync);
-int trace_calls_seen(struct trace *t); /* runtime calls were recorded, also when there is none */
-int trace_untimed(struct trace *t, int64_t process, uint64_t n);
-int trace_dropped(struct trace *t, int64_t process, uint64_t n); /* 0: that none was is known */
-int trace_graph(struct trace *t, int64_t process, uint64_t n);
+int trace_call(struct trace_sink *t, int64_t process, int64_t begin_ns, int64_t end_ns, bool sync);
+int trace_calls_seen(struct trace_sink *t); /* runtime calls were recorded, also when there is none */
+int trace_untimed(struct trace_sink *t, int64_t process, uint64_t n);
+int trace_dropped(struct trace_sink *t, int64_t process, uint64_t n); /* 0: that none was is known */
+int trace_graph(struct trace_sink *t, int64_t process, uint64_t n);
 
 /* A kernel's category: collective where the name says so (nccl, rccl, msccl, oneccl), else compute. */
 enum category trace_kernel_category(struct str name);
@@ -52,7 +52,7 @@ enum category trace_kernel_category(struct str name);
 struct trace_reader {
 	const char *name;                                           /* "kineto" */
 	bool (*knows)(const struct source *s);                      /* by its first bytes and name */
-	int (*read)(struct source *s, enum trace_pass pass, struct trace *t, struct err *err);
+	int (*read)(struct source *s, enum trace_pass pass, struct trace_sink *t, struct err *err);
 };
 
 extern const struct trace_reader kineto_reader, nsys_reader, rocprof_reader, xplane_reader;
