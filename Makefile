@@ -85,6 +85,7 @@ ALL += $(B)/roimeter
 -include store/part.mk
 -include daemon/part.mk
 -include agent/part.mk
+-include collectors/part.mk
 
 # ---- tests -----------------------------------------------------------------------------------------
 
