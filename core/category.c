@@ -71,3 +71,25 @@ bool sync_api(const char *name)
 	}
 	return false;
 }
+
+/* A word of lower-case letters in a text of any case. */
+static bool has_word(struct str text, const char *word)
+{
+	size_t n = strlen(word), k = 0;
+	for (const char *at = text.p; at + n <= text.p + text.n; at++) {
+		for (k = 0; k < n && (at[k] | 0x20) == word[k]; k++)
+			;
+		if (k == n)
+			return true;
+	}
+	return false;
+}
+
+enum category kernel_category(struct str name)
+{
+	static const char *const libraries[] = { "nccl", "rccl", "msccl", "oneccl" };
+	for (size_t i = 0; name.p && i < sizeof libraries / sizeof *libraries; i++)
+		if (has_word(name, libraries[i]))
+			return COLLECTIVE;
+	return COMPUTE;
+}

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "lib/str.h"
+
 enum category {
 	COMPUTE,
 	COPY_H2D,
@@ -27,5 +29,9 @@ enum category copy_kind_category(unsigned kind);
  * Only the plain forms do: not the asynchronous ones, not the two-dimensional ones, no driver call.
  */
 bool sync_api(const char *name);
+
+/* A kernel's category: collective where the name says so (nccl, rccl, msccl, oneccl; in upper case,
+ * too), else compute. */
+enum category kernel_category(struct str name);
 
 #endif
