@@ -15,7 +15,10 @@
 
 struct trace_sink;
 
-enum trace_pass { TRACE_RANGES, TRACE_OPERATIONS };
+/* TRACE_ORDERED: the operations once more, from the earliest begin to the latest. Asked for where some
+ * came too late in TRACE_OPERATIONS (picture.late). A reader that can't put them in order within little
+ * memory answers -ENOTSUP at once; the trace may then collect and sort them by itself. */
+enum trace_pass { TRACE_RANGES, TRACE_OPERATIONS, TRACE_ORDERED };
 
 /* What a reader calls. Processes are the trace's own numbers (a pid; 0 where there are none). Times are
  * ns of the trace's clock. Each answers 0, or -ENOMEM: then the reader stops. */
