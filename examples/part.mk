@@ -52,3 +52,5 @@ $(B)/examples/melt: examples/melt.cc include/roimeter.h $(B)/flags
 $(B)/examples/cg: examples/cg.f90 $(B)/libroimeter_f.a
 	@mkdir -p $(@D)
 	$(FC) -std=f2008 $(OPT) -Wall -Wextra -I$(B)/fortran -J$(@D) -o $@ $^
+
+-include examples/probes/part.mk
