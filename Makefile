@@ -86,6 +86,7 @@ ALL += $(B)/roimeter
 -include daemon/part.mk
 -include agent/part.mk
 -include collectors/part.mk
+-include tests/double/part.mk
 
 # ---- tests -----------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 # Probes for the test of collectors: the same exactly known work with each runtime. Built as a user
 # would: libc and the header of the marks. Libraries of a runtime are looked up when they run.
-PROBES := host
+PROBES := host cuda
 
 $(B)/examples/probes/%: examples/probes/%.c examples/probes/probe.h examples/probes/probe_options.h include/roimeter.h $(B)/flags
 	@mkdir -p $(@D)

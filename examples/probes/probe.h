@@ -2,8 +2,8 @@
  * collector says about it can be checked to the last launch:
  *
  *     set-up   1 copy to the device, 1 fill, 10 warm-up launches
- *     region   20 launches, 1 copy within the device; in the middle an exclude with 5 check
- * launches after    1 copy from the device, 1 launch
+ *     region   20 launches, 1 copy within the device; amid them an exclude of 5 launches
+ *     after    1 copy from the device, 1 launch
  *
  * probe_main() does it; a probe adds the calls of its runtime, as a table of functions. Include
  * this first. It prints one line of JSON for each process: what should have been seen ("expected"),
