@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/trace_cursor.h"
 #include "import/trace_nsys_impl.h"
 
 enum table { KERNELS, COPIES, FILLS, CALLS, TABLES };
@@ -28,17 +29,9 @@ static const char *const columns[TABLES][7] = {
 };
 static const size_t n_columns[TABLES] = { [KERNELS] = 5, [COPIES] = 7, [FILLS] = 6, [CALLS] = 5 };
 
-/* The row that comes next of one table. */
-struct cursor {
-	enum table table;
-	sqlite3_stmt *s; /* NULL: no more */
-	int64_t row, start, end;
-	bool timed;
-};
-
 struct merge {
 	struct nsys *n;
-	struct cursor cursors[TABLES];
+	struct trace_cursor cursors[TABLES];
 	uint32_t copy_names[16], fill_name; /* number + 1 */
 	int64_t last_process, last_ordinal; /* the answer of device_of is for them */
 	uint32_t last_device;
@@ -46,48 +39,14 @@ struct merge {
 	uint64_t batches;
 };
 
-static int bad(struct merge *m, const struct cursor *c, const char *what, struct err *err)
+static int bad(struct merge *m, const struct trace_cursor *c, const char *what, struct err *err)
 {
-	return trace_db_bad(&m->n->db, table_names[c->table], c->row, what, err);
-}
-
-/* ---- times ---------------------------------------------------------------------------------- */
-
-#define TIME_MAX ((int64_t)1 << 62) /* 146 years */
-
-static int times(struct merge *m, struct cursor *c, struct err *err)
-{
-	enum cell start = cell_int(c->s, START, &c->start), end = cell_int(c->s, END, &c->end);
-	if (start == CELL_BAD || end == CELL_BAD)
-		return bad(m, c, "start or end is not a whole number", err);
-	c->timed = start == CELL_IS && end == CELL_IS;
-	if (!c->timed)
-		return 0;
-	/* A call may begin just before the clock of the trace does. */
-	int64_t least = c->table == CALLS ? -TIME_MAX : 0;
-	if (c->start < least || c->end < least || c->start > TIME_MAX || c->end > TIME_MAX)
-		return bad(m, c, "start or end is negative or over 146 years: no time of a trace",
-			   err);
-	return 0;
-}
-
-/* The next row with a place in time; those without one wait for nothing, and start is 0 then. */
-static int advance(struct merge *m, struct cursor *c, struct err *err)
-{
-	int rc = trace_db_step(&m->n->db, c->s, err);
-	if (rc > 0) {
-		c->row++;
-		c->start = 0;
-		return times(m, c, err);
-	}
-	(void)sqlite3_finalize(c->s);
-	c->s = NULL;
-	return rc;
+	return trace_cursor_bad(&m->n->db, c, what, err);
 }
 
 /* ---- what a row means ----------------------------------------------------------------------- */
 
-static int process_of(struct merge *m, const struct cursor *c, int64_t *ret, struct err *err)
+static int process_of(struct merge *m, const struct trace_cursor *c, int64_t *ret, struct err *err)
 {
 	int64_t global;
 	enum cell cell = cell_int(c->s, GLOBAL, &global);
@@ -101,7 +60,7 @@ static int process_of(struct merge *m, const struct cursor *c, int64_t *ret, str
 	return *ret == m->last_process && m->have_last ? 0 : nsys_seen(m->n, *ret);
 }
 
-static int device_of(struct merge *m, const struct cursor *c, int64_t process, uint32_t *ret,
+static int device_of(struct merge *m, const struct trace_cursor *c, int64_t process, uint32_t *ret,
 		     struct err *err)
 {
 	int64_t ordinal = -1;
@@ -127,7 +86,7 @@ static int new_kernel(struct nsys *n, struct str text, uint32_t *ret, enum categ
 	return trace_name(n->t, text, ret);
 }
 
-static int kernel_name(struct merge *m, const struct cursor *c, uint32_t *ret,
+static int kernel_name(struct merge *m, const struct trace_cursor *c, uint32_t *ret,
 		       enum category *ret_category, struct err *err)
 {
 	struct nsys *n = m->n;
@@ -199,7 +158,7 @@ static int fill_name(struct merge *m, uint32_t *ret)
 	return rc;
 }
 
-static int bytes_of(struct merge *m, const struct cursor *c, double *ret, struct err *err)
+static int bytes_of(struct merge *m, const struct trace_cursor *c, double *ret, struct err *err)
 {
 	int64_t bytes;
 	enum cell cell = cell_int(c->s, BYTES, &bytes);
@@ -211,7 +170,7 @@ static int bytes_of(struct merge *m, const struct cursor *c, double *ret, struct
 	return 0;
 }
 
-static int copy_row(struct merge *m, const struct cursor *c, uint32_t *ret_name,
+static int copy_row(struct merge *m, const struct trace_cursor *c, uint32_t *ret_name,
 		    enum category *ret_category, double *ret_bytes, struct err *err)
 {
 	int64_t kind, count;
@@ -226,7 +185,7 @@ static int copy_row(struct merge *m, const struct cursor *c, uint32_t *ret_name,
 	return rc ? rc : bytes_of(m, c, ret_bytes, err);
 }
 
-static int operation(struct merge *m, const struct cursor *c, struct err *err)
+static int operation(struct merge *m, const struct trace_cursor *c, struct err *err)
 {
 	int64_t process;
 	uint32_t device, name;
@@ -237,9 +196,9 @@ static int operation(struct merge *m, const struct cursor *c, struct err *err)
 		rc = device_of(m, c, process, &device, err);
 	if (rc)
 		return rc;
-	if (c->table == KERNELS)
+	if (c->kind == KERNELS)
 		rc = kernel_name(m, c, &name, &category, err);
-	else if (c->table == COPIES)
+	else if (c->kind == COPIES)
 		rc = copy_row(m, c, &name, &category, &bytes, err);
 	else {
 		rc = fill_name(m, &name);
@@ -265,7 +224,7 @@ static bool text_waits(struct str text)
 	return sync_api(name);
 }
 
-static int waits(struct merge *m, const struct cursor *c, bool *ret, struct err *err)
+static int waits(struct merge *m, const struct trace_cursor *c, bool *ret, struct err *err)
 {
 	int64_t id;
 	if (cell_int(c->s, NAME, &id) != CELL_IS) {
@@ -284,7 +243,7 @@ static int waits(struct merge *m, const struct cursor *c, bool *ret, struct err 
 	return trace_map_put(&m->n->syncs, id, 0, *ret ? 2 : 1);
 }
 
-static int call(struct merge *m, const struct cursor *c, struct err *err)
+static int call(struct merge *m, const struct trace_cursor *c, struct err *err)
 {
 	int64_t process;
 	bool sync;
@@ -296,34 +255,11 @@ static int call(struct merge *m, const struct cursor *c, struct err *err)
 	return rc ? rc : trace_call(m->n->t, process, c->start, c->end, sync);
 }
 
-/* ---- all tables, side by side --------------------------------------------------------------- */
+/* ---- all tables --------------------------------------------------------------- */
 
-static int open_cursor(struct merge *m, enum table table, bool ordered, struct err *err)
+static int row(void *arg, const struct trace_cursor *c, struct err *err)
 {
-	struct cursor *c = &m->cursors[table];
-	c->table = table;
-	int rc = trace_db_select(&m->n->db, &c->s, table_names[table], columns[table],
-				 n_columns[table], ordered ? "order by start" : "", err);
-	return rc || !c->s ? rc : advance(m, c, err);
-}
-
-static int merge(struct merge *m, struct err *err)
-{
-	for (;;) {
-		struct cursor *first = NULL;
-		for (size_t i = 0; i < TABLES; i++) {
-			struct cursor *c = &m->cursors[i];
-			if (c->s && (!first || c->start < first->start))
-				first = c;
-		}
-		if (!first)
-			return 0;
-		int rc = first->table == CALLS ? call(m, first, err) : operation(m, first, err);
-		if (!rc)
-			rc = advance(m, first, err);
-		if (rc)
-			return rc;
-	}
+	return c->kind == CALLS ? call(arg, c, err) : operation(arg, c, err);
 }
 
 /* Calls are written process by process, which is no order as soon as there are two. */
@@ -331,15 +267,21 @@ static int operations(struct nsys *n, enum trace_pass pass, struct err *err)
 {
 	struct merge m = { .n = n };
 	int rc = 0;
-	for (enum table t = 0; t < TABLES && !rc; t++)
-		rc = open_cursor(&m, t, pass == TRACE_ORDERED || (t == CALLS && n->processes.n > 1),
-				 err);
+	for (int k = 0; k < TABLES && !rc; k++) {
+		struct trace_cursor *c = &m.cursors[k];
+		/* A call may begin just before the clock of the trace does. */
+		*c = (struct trace_cursor){ .kind = k,
+					    .table = table_names[k],
+					    .least = k == CALLS ? -TRACE_TIME_MAX : 0 };
+		bool ordered = pass == TRACE_ORDERED || (k == CALLS && n->processes.n > 1);
+		rc = trace_cursor_open(&n->db, c, columns[k], n_columns[k], ordered, err);
+	}
 	if (!rc && m.cursors[CALLS].s)
 		rc = trace_calls_seen(n->t);
 	if (!rc)
-		rc = merge(&m, err);
-	for (size_t i = 0; i < TABLES; i++)
-		(void)sqlite3_finalize(m.cursors[i].s);
+		rc = trace_cursor_merge(&n->db, m.cursors, TABLES, row, &m, err);
+	for (size_t k = 0; k < TABLES; k++)
+		trace_cursor_close(&m.cursors[k]);
 	if (!rc && m.batches)
 		rc = trace_note(n->t,
 				"%llu copies are batches of several: each counts as one operation",
@@ -390,7 +332,7 @@ static int range_name(struct nsys *n, sqlite3_stmt *s, struct str *ret, struct e
 	return rc;
 }
 
-static int range(struct nsys *n, sqlite3_stmt *s, int64_t row, struct err *err)
+static int range(struct nsys *n, sqlite3_stmt *s, int64_t at, struct err *err)
 {
 	int64_t start, end = 0, type, global = 0;
 	enum cell has_end = cell_int(s, 1, &end);
@@ -401,12 +343,12 @@ static int range(struct nsys *n, sqlite3_stmt *s, int64_t row, struct err *err)
 	if (rc || !name.p || !trace_wants(n->t, name))
 		return rc;
 	if (cell_int(s, 0, &start) != CELL_IS || has_end == CELL_BAD || start < 0 || end < 0 ||
-	    start > TIME_MAX || end > TIME_MAX)
-		return trace_db_bad(&n->db, "NVTX_EVENTS", row,
-				    "start or end is no time of a trace", err);
+	    start > TRACE_TIME_MAX || end > TRACE_TIME_MAX)
+		return trace_db_bad(&n->db, "NVTX_EVENTS", at, "start or end is no time of a trace",
+				    err);
 	enum cell whose = cell_int(s, 5, &global);
 	if (whose == CELL_BAD)
-		return trace_db_bad(&n->db, "NVTX_EVENTS", row, "globalTid is not a whole number",
+		return trace_db_bad(&n->db, "NVTX_EVENTS", at, "globalTid is not a whole number",
 				    err);
 	int64_t process = n->one ? 0 : whose == CELL_IS ? nsys_process(global) : n->only;
 	rc = nsys_seen(n, process);
@@ -419,11 +361,11 @@ static int ranges(struct nsys *n, struct err *err)
 					    "text",   "textId", "globalTid" };
 	sqlite3_stmt *s;
 	int rc = trace_db_select(&n->db, &s, "NVTX_EVENTS", nvtx, 6, "", err);
-	for (int64_t row = 1; s && !rc; row++) {
+	for (int64_t at = 1; s && !rc; at++) {
 		rc = trace_db_step(&n->db, s, err);
 		if (rc <= 0)
 			break;
-		rc = range(n, s, row, err);
+		rc = range(n, s, at, err);
 	}
 	(void)sqlite3_finalize(s);
 	return rc;

@@ -1,12 +1,11 @@
 /* Nsight Systems: who ran, on what, and what was recorded. */
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "import/trace_env.h"
 #include "import/trace_nsys_impl.h"
-#include "suite/env.h"
 
 static void keep(char to[NSYS_TEXT], struct str text)
 {
@@ -29,77 +28,11 @@ static bool ends(struct str text, const char *word)
 	return text.p && text.n >= n && memcmp(text.p + text.n - n, word, n) == 0;
 }
 
-/* ---- environment variables: names only ------------------------------------------------------ */
-
-struct names {
-	char list[512];
-	size_t len, n, more;
-};
-
-/* A name as programs use them. Anything else may be a piece of a value that had a ';' in it, and is
- * not shown. */
-static bool plain_name(struct str name)
-{
-	if (name.n == 0 || name.n > 64 || isdigit((unsigned char)name.p[0]))
-		return false;
-	for (size_t i = 0; i < name.n; i++)
-		if (!isupper((unsigned char)name.p[i]) && !isdigit((unsigned char)name.p[i]) &&
-		    name.p[i] != '_')
-			return false;
-	return true;
-}
-
-static void look_at(struct names *found, struct str pair)
-{
-	const char *equal = memchr(pair.p, '=', pair.n);
-	char name[80];
-	struct str s = { pair.p, equal ? (size_t)(equal - pair.p) : 0 };
-	if (!plain_name(s))
-		return;
-	memcpy(name, s.p, s.n);
-	name[s.n] = '\0';
-	if (!env_denied(name))
-		return;
-	char word[84];
-	(void)snprintf(word, sizeof word, "%s%s", found->n ? ", " : "", name);
-	if (found->n && strstr(found->list, name))
-		return; /* of another process, most likely */
-	found->n++;
-	if (found->len + strlen(word) >= sizeof found->list) {
-		found->more++;
-		return;
-	}
-	memcpy(found->list + found->len, word, strlen(word) + 1);
-	found->len += strlen(word);
-}
-
-static void look_at_all(struct names *found, struct str pairs)
-{
-	while (pairs.n) {
-		const char *end = memchr(pairs.p, ';', pairs.n);
-		size_t n = end ? (size_t)(end - pairs.p) : pairs.n;
-		look_at(found, (struct str){ pairs.p, n });
-		pairs.p += n + (end != NULL);
-		pairs.n -= n + (end != NULL);
-	}
-}
-
-static int tell_names(struct nsys *n, const struct names *found)
-{
-	if (!found->n)
-		return 0;
-	return trace_note(
-		n->t,
-		"the trace holds the program's environment, and variables whose names look "
-		"like credentials: %s%s; their values were not read, but they are in the file",
-		found->list, found->more ? ", and more" : "");
-}
-
 /* ---- what was recorded ---------------------------------------------------------------------- */
 
 struct capture {
 	bool cuda, told;
-	struct names names;
+	struct trace_env env;
 	char version[NSYS_TEXT];
 };
 
@@ -116,9 +49,9 @@ static void take_pair(struct nsys *n, struct capture *c, struct str name, struct
 	else if (is(name, "EXPORT_PRODUCT_VERSION"))
 		keep(c->version, value);
 	else if (is(name, "DeviceEnvironment") && value.p)
-		look_at_all(&c->names, value);
+		trace_env_pairs(&c->env, value);
 	else if (ends(name, ":ENVIRONMENT_VARIABLE") && value.p)
-		look_at(&c->names, value);
+		trace_env_pair(&c->env, value);
 }
 
 static int read_pairs(struct nsys *n, const char *table, struct capture *c, struct err *err)
@@ -217,7 +150,7 @@ static int versions(struct nsys *n, enum trace_pass pass, struct err *err)
 	if (!rc)
 		rc = trace_runtime(n->t, "cuda");
 	if (!rc)
-		rc = tell_names(n, &c.names);
+		rc = trace_env_tell(&c.env, n->t);
 	if (!rc)
 		rc = diagnostics(n, err);
 	return rc;
