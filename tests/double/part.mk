@@ -11,7 +11,6 @@ DOUBLE_OK := $(if $(CUDA_INCLUDE),$(shell echo 'CUpti_ActivityKernel10 t;' | $(C
 ifeq ($(DOUBLE_OK),)
 $(if $(filter check,$(MAKECMDGOALS)),$(info left out: the doubles of libcuda and libcupti, no <cupti.h> \
 	of CUDA 13; set CUDA_HOME to where the toolkit is))
-LEFT_OUT += cupti_double
 else
 # A sanitizer would have to be in the program that loads them, which need not be ours.
 $(B)/tests/double/%.o: tests/double/%.c tests/double/double.h tests/double/cuda.h \
@@ -32,4 +31,10 @@ $(B)/tests/double/libcupti.so.13: $(addprefix $(B)/tests/double/,cupti.o cupti_b
 
 DOUBLES := $(addprefix $(B)/tests/double/,libcuda.so.1 libcupti.so.13)
 CHECK_NEEDS += $(DOUBLES)
+
+# NVIDIA's own library, to walk the doubles' buffers.
+CUDA_TOP := $(patsubst %/extras/CUPTI/include/,%/,$(patsubst %/include/,%/,$(dir $(CUDA_INCLUDE))))
+REAL_CUPTI := $(firstword $(wildcard $(addsuffix /libcupti.so.13,$(CUDA_TOP)/lib64 $(CUDA_TOP)/lib \
+	$(CUDA_TOP)/extras/CUPTI/lib64 /usr/lib/x86_64-linux-gnu /usr/lib/aarch64-linux-gnu)))
+$(B)/tests/unit/cupti_double.o: override CPPFLAGS += -DHAVE_DOUBLE -DREAL_CUPTI='"$(REAL_CUPTI)"' $(DOUBLE_FLAGS)
 endif
