@@ -1,0 +1,164 @@
+/* Our own thread, which does what may not be done in a callback for buffers; flushes; and the end.
+ *
+ * `busy` is held around each call that makes libcupti deliver buffers. The end takes it for good, so
+ * that no thread of ours is inside libcupti while the process takes that apart. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <time.h>
+
+#include "collectors/cupti_impl.h"
+#include "collectors/live.h"
+
+#define PERIOD_S 1        /* what a process that is killed may lose */
+#define END_WAIT_S 5      /* for a flush that is under way */
+#define LIMIT_FACTOR 4    /* by which the device's buffers are raised, once */
+
+static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
+static sem_t wake;
+static bool running, ended;
+static uint64_t untimed_seen;
+
+void cupti_work_wake(void)
+{
+	int n = 0;
+	if (__atomic_load_n(&running, __ATOMIC_ACQUIRE) && sem_getvalue(&wake, &n) == 0 && n < 2)
+		(void)sem_post(&wake);
+}
+
+/* Time stamps are lost when the buffers on the device are full. */
+static void raise_limit(void)
+{
+	static bool done;
+	size_t limit = 0, n = sizeof limit;
+	if (done)
+		return;
+	done = true;
+	bool read = cupti.get_attribute && cupti.set_attribute &&
+		    cupti.get_attribute(CUPTI_ATTRIBUTE_DEVICE_POOL_LIMIT, &n, &limit) == CUPTI_OK;
+	limit *= LIMIT_FACTOR;
+	n = sizeof limit;
+	if (read && limit && cupti.set_attribute(CUPTI_ATTRIBUTE_DEVICE_POOL_LIMIT, &n, &limit) == CUPTI_OK)
+		live_note("the driver began to lose times of operations; the limit of its buffers on the "
+			  "device was raised to %zu", limit);
+	else
+		live_note("the driver began to lose times of operations; the limit of its buffers on the "
+			  "device could not be raised");
+}
+
+/* Under busy. */
+static void look_after(void)
+{
+	static bool driver_off, told_refused;
+	char text[48];
+	uint64_t untimed = cupti_untimed();
+	if (cupti_driver_calls_idle() && !driver_off && cupti.disable) {
+		driver_off = true;
+		if (cupti_has(CUPTI_KIND_DRIVER))
+			(void)cupti.disable(CUPTI_KIND_DRIVER);
+	}
+	if (untimed > untimed_seen)
+		raise_limit();
+	untimed_seen = untimed;
+	if (cupti_pool_refused() && !told_refused) {
+		told_refused = true;
+		(void)cupti_pool_text(text, sizeof text);
+		live_note("all of CUPTI's buffers (%s) were in use when it asked for one more: records "
+			  "were lost; set ROIMETER_CUPTI_BUFFERS to more or larger ones", text);
+	}
+}
+
+static void *work(void *arg)
+{
+	(void)arg;
+	for (;;) {
+		struct timespec until;
+		(void)clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += PERIOD_S;
+		bool woken = sem_timedwait(&wake, &until) == 0;
+		if (!cupti_on() || __atomic_load_n(&ended, __ATOMIC_ACQUIRE))
+			return NULL;
+		if (pthread_mutex_lock(&busy))
+			continue;
+		if (cupti_on() && !ended) {
+			int64_t cpu = live_cpu_begin();
+			look_after();
+			if ((!woken || cupti_pool_refused()) && cupti_pool_changed())
+				(void)cupti.flush_all(0);
+			live_cpu_end(cpu);
+		}
+		(void)pthread_mutex_unlock(&busy);
+	}
+}
+
+int cupti_work_start(void)
+{
+	pthread_attr_t a;
+	pthread_t t;
+	sigset_t all, old;
+	if (sem_init(&wake, 0, 0) || pthread_attr_init(&a))
+		return -ENOMEM;
+	(void)pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
+	(void)pthread_attr_setstacksize(&a, 256 << 10);
+	/* The program's signals are for the program's threads. */
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	int rc = pthread_create(&t, &a, work, NULL);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	(void)pthread_attr_destroy(&a);
+	__atomic_store_n(&running, rc == 0, __ATOMIC_RELEASE);
+	return -rc;
+}
+
+static bool hold(int seconds)
+{
+	struct timespec until;
+	(void)clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += seconds;
+	return pthread_mutex_timedlock(&busy, &until) == 0;
+}
+
+static void settle_calls(void)
+{
+	struct flow *f = live_take();
+	if (!f)
+		return;
+	cupti_calls_settle(f);
+	live_give(f);
+}
+
+void cupti_flush(bool wait)
+{
+	if (!cupti_on() || !cupti_pool_used())
+		return;
+	if (hold(wait ? END_WAIT_S : 1)) {
+		if (!ended)
+			(void)cupti.flush_all(wait ? CUPTI_FLUSH_FORCED : 0);
+		(void)pthread_mutex_unlock(&busy);
+	}
+	settle_calls();
+}
+
+/* live has forgotten the flow by now; no call of libcupti works in a forked child. */
+void cupti_forget(void)
+{
+	__atomic_store_n(&running, false, __ATOMIC_RELEASE);
+}
+
+void cupti_end(void)
+{
+	if (!cupti_on())
+		return;
+	cupti_clock_check();
+	cupti_clock_tell();
+	look_after();
+	cupti_flush(true);
+	cupti_record_notes();
+	live_finish();
+	/* For good: see above. */
+	if (hold(END_WAIT_S))
+		__atomic_store_n(&ended, true, __ATOMIC_RELEASE);
+	cupti_work_wake();
+}
