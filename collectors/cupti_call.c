@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "collectors/cupti_impl.h"
-#include "collectors/live.h"
 #include "core/category.h"
 
 #define HELD 4096
@@ -68,8 +67,8 @@ static bool call_waits(int domain, uint32_t cbid)
 		return false;
 	uint8_t *k = &known[domain == CUPTI_DOMAIN_RUNTIME][cbid];
 	if (*k == 0) {
-		bool yes = cupti.callback_name && cupti.callback_name(domain, cbid, &name) == 0 && name &&
-			   waits(domain, name);
+		bool yes = cupti.callback_name && cupti.callback_name(domain, cbid, &name) == 0 &&
+			   name && waits(domain, name);
 		*k = yes ? 2 : 1;
 	}
 	return *k == 2;
@@ -123,6 +122,12 @@ static struct {
 	bool exclude;
 } open_ranges[OPEN_MAX];
 static unsigned n_open;
+static bool ranges_lost;
+
+bool cupti_ranges_lost(void)
+{
+	return ranges_lost;
+}
 
 const char *cupti_range(void)
 {
@@ -142,14 +147,13 @@ static void range_begins(struct flow *f, const struct cupti_marker_record *r)
 	if (!region && !exclude)
 		return;
 	if (n_open == OPEN_MAX) {
-		live_note("more than %d NVTX ranges were open at the same time: the region is wrong",
-			  OPEN_MAX);
+		ranges_lost = true;
 		return;
 	}
 	open_ranges[n_open].id = r->id;
 	open_ranges[n_open++].exclude = exclude;
 	if (flow_mark(f, exclude ? FLOW_EXCLUDE_BEGIN : FLOW_BEGIN, cupti_clock_convert(r->time)))
-		live_note("an NVTX range had no room");
+		ranges_lost = true;
 }
 
 static void range_ends(struct flow *f, const struct cupti_marker_record *r)
@@ -159,8 +163,9 @@ static void range_ends(struct flow *f, const struct cupti_marker_record *r)
 			continue;
 		bool exclude = open_ranges[i].exclude;
 		open_ranges[i] = open_ranges[--n_open];
-		if (flow_mark(f, exclude ? FLOW_EXCLUDE_END : FLOW_END, cupti_clock_convert(r->time)))
-			live_note("an NVTX range had no room");
+		if (flow_mark(f, exclude ? FLOW_EXCLUDE_END : FLOW_END,
+			      cupti_clock_convert(r->time)))
+			ranges_lost = true;
 		return;
 	}
 }

@@ -1,6 +1,7 @@
-/* Times of CUPTI on CLOCK_MONOTONIC. libcupti is asked, once, to take its stamps from our clock; its
- * own would be CLOCK_REALTIME, which jumps. Whether it does is seen by asking it for a stamp between
- * two readings of ours. Where it does not, times are converted by the difference of the clocks. */
+/* Times of CUPTI on CLOCK_MONOTONIC. libcupti is asked, once, to take its stamps from our clock;
+ * its own would be CLOCK_REALTIME, which jumps. Whether it does is seen by asking it for a stamp
+ * between two readings of ours. Where it does not, times are converted by the difference of the
+ * clocks. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
@@ -10,8 +11,8 @@
 #include "collectors/live.h"
 
 #define TRIES 8
-#define JUMP_NS 1000000      /* a clock that is set, not one that is slewed between two buffers */
-#define SAME_NS 1000000      /* more than that off: another clock */
+#define JUMP_NS 1000000 /* a clock that is set, not one that is slewed between two buffers */
+#define SAME_NS 1000000 /* more than that off: another clock */
 
 static enum { ON_OURS, ON_REALTIME, ON_OTHER } source;
 static int64_t offset; /* of the stamps to CLOCK_MONOTONIC; 0 with our clock */
@@ -97,8 +98,9 @@ void cupti_clock_refresh(void)
 		return;
 	int64_t old = __atomic_exchange_n(&offset, o, __ATOMIC_RELAXED);
 	if (llabs(o - old) > JUMP_NS)
-		live_note("the clock of the device's times was set while the program ran: operations "
-			  "around that moment have wrong times");
+		live_note(
+			"the clock of the device's times was set while the program ran: operations "
+			"around that moment have wrong times");
 }
 
 void cupti_clock_check(void)
@@ -111,7 +113,8 @@ void cupti_clock_check(void)
 void cupti_clock_tell(void)
 {
 	if (source != ON_OURS)
-		live_note("CUPTI did not take its time stamps from our clock; they were converted from %s",
+		live_note("CUPTI did not take its time stamps from our clock; they were converted "
+			  "from %s",
 			  source == ON_REALTIME ? "CLOCK_REALTIME" : "a clock of its own");
 	if (!isnan(first_offset))
 		live_clock(first_offset, last_offset - first_offset, widest);

@@ -23,8 +23,8 @@ static void uuid_text(const unsigned char *u, char *text, size_t room)
 {
 	(void)snprintf(text, room,
 		       "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-		       u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12],
-		       u[13], u[14], u[15]);
+		       u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11],
+		       u[12], u[13], u[14], u[15]);
 }
 
 static void ask_symbol(void *into, const char *name)

@@ -1,10 +1,10 @@
 /* What the files of the CUPTI collector share. The driver loads the library in cuInit
  * (CUDA_INJECTION64_PATH) and calls InitializeInjection; libcupti is looked for then, with dlopen.
  *
- * Locks, and what may be called under them: the pool's (cupti_pool.c) is a leaf. The flow's
- * (live_take) is held while records are read, and only calls of libcupti that know no lock are made
- * then. cupti_work's is held around calls of libcupti that deliver buffers; neither `requested` nor
- * `completed` takes it, so those can't wait for each other. */
+ * Locks, and what may be called under them. The pool's (cupti_pool.c) is a leaf. The flow's
+ * (live_take) is held while records are read: no note is made then, and only calls of libcupti that
+ * know no lock. That of cupti_work.c is held around calls of libcupti that deliver buffers; neither
+ * `requested` nor `completed` takes it, so those never wait for each other. */
 #ifndef COLLECTORS_CUPTI_IMPL_H
 #define COLLECTORS_CUPTI_IMPL_H
 
@@ -45,7 +45,7 @@ enum { CUPTI_LOADED, CUPTI_NO_DRIVER, CUPTI_NO_LIBRARY };
 
 /* Finds a libcupti and fills the table; else says in why what is missing. */
 int cupti_load(char *why, size_t room);
-const char *cupti_path(void); /* of the one that was loaded; "" none */
+const char *cupti_path(void);        /* of the one that was loaded; "" none */
 uint32_t cupti_driver_version(void); /* 12040 for 12.4; 0 unknown */
 bool cupti_driver_there(void);
 /* A function of libcuda; NULL: no driver, no such function. */
@@ -70,9 +70,9 @@ int cupti_pool_init(void);
 void cupti_pool_done(void);
 cupti_requested cupti_buffer_requested;
 cupti_completed cupti_buffer_completed;
-bool cupti_pool_used(void);         /* did libcupti ever ask for a buffer? */
-bool cupti_pool_changed(void);      /* ... or since this was last asked */
-uint64_t cupti_pool_refused(void);  /* requests that found nothing */
+bool cupti_pool_used(void);                      /* did libcupti ever ask for a buffer? */
+bool cupti_pool_changed(void);                   /* ... or since this was last asked */
+uint64_t cupti_pool_refused(void);               /* requests that found nothing */
 size_t cupti_pool_text(char *text, size_t room); /* "32 x 256 KiB" */
 
 /* ---- cupti_record.c ---- */
@@ -89,12 +89,14 @@ void cupti_marker(struct flow *f, const struct cupti_marker_record *r);
 /* No more calls than these may come: those of the driver count if none of the runtime came. */
 void cupti_calls_settle(struct flow *f);
 bool cupti_driver_calls_idle(void); /* calls of the driver are recorded and not used */
+bool cupti_ranges_lost(void);       /* there was no room for one */
 /* The patterns of the region and of what is left out of it; NULL: marks tell it. */
 const char *cupti_range(void);
 
 /* ---- cupti_clock.c ---- */
 
-/* Before any kind is enabled: asks for time stamps on our clock, and looks what they really are on. */
+/* Before any kind is enabled: asks for time stamps on our clock, and looks what they really are on.
+ */
 void cupti_clock_start(void);
 void cupti_clock_tell(void); /* into the picture */
 void cupti_clock_check(void);

@@ -7,9 +7,9 @@
 #include <assert.h>
 #include <cupti.h>
 
-#define SAME(type, theirs, record, ours)                                     \
-	static_assert(offsetof(type, theirs) == offsetof(struct record, ours) && \
-			      sizeof((type *)0)->theirs == sizeof((struct record *)0)->ours, \
+#define SAME(type, theirs, record, ours)                                                           \
+	static_assert(offsetof(type, theirs) == offsetof(struct record, ours) &&                   \
+			      sizeof((type *)0)->theirs == sizeof((struct record *)0)->ours,       \
 		      #type "." #theirs)
 
 SAME(CUpti_ActivityKernel10, kind, cupti_kernel_record, kind);
@@ -63,8 +63,10 @@ SAME(CUpti_SubscriberParams, oldSubscriberSize, cupti_subscriber, other_room);
 static_assert(CUpti_SubscriberParams_STRUCT_SIZE == sizeof(struct cupti_subscriber), "params");
 static_assert((int)CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS == CUPTI_KIND_DECOMPRESS, "kind");
 static_assert((int)CUPTI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE == CUPTI_KIND_DEVICE_GRAPH, "kind");
-static_assert((int)CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER == CUPTI_ATTRIBUTE_PER_THREAD, "attribute");
-static_assert((int)CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED == CUPTI_ERROR_39_SUBSCRIBERS, "error");
+static_assert((int)CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER == CUPTI_ATTRIBUTE_PER_THREAD,
+	      "attribute");
+static_assert((int)CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED == CUPTI_ERROR_39_SUBSCRIBERS,
+	      "error");
 #endif
 SAME(CUpti_ActivityUnifiedMemoryCounterConfig, scope, cupti_um_config, scope);
 SAME(CUpti_ActivityUnifiedMemoryCounterConfig, kind, cupti_um_config, kind);

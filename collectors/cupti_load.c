@@ -177,17 +177,21 @@ int cupti_load(char *why, size_t room)
 {
 	const char *said = getenv("ROIMETER_CUPTI");
 	if (!cupti_driver_there()) {
-		(void)snprintf(why, room, "there is no NVIDIA driver here (libcuda.so.1 is not found)");
+		(void)snprintf(why, room,
+			       "there is no NVIDIA driver here (libcuda.so.1 is not found)");
 		return CUPTI_NO_DRIVER;
 	}
 	if (find())
 		return CUPTI_LOADED;
 	if (said && *said)
-		(void)snprintf(why, room, "ROIMETER_CUPTI is %s, which is no libcupti and no CUDA toolkit "
-					  "that has one", said);
+		(void)snprintf(why, room,
+			       "ROIMETER_CUPTI is %s, which is no libcupti and no CUDA toolkit "
+			       "that has one",
+			       said);
 	else
-		(void)snprintf(why, room, "libcupti is not found; it comes with the CUDA toolkit: set "
-					  "CUDA_HOME, or ROIMETER_CUPTI to the library");
+		(void)snprintf(why, room,
+			       "libcupti is not found; it comes with the CUDA toolkit: set "
+			       "CUDA_HOME, or ROIMETER_CUPTI to the library");
 	return CUPTI_NO_LIBRARY;
 }
 

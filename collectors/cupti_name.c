@@ -1,6 +1,6 @@
 /* Names of kernels, as libcupti has them, to numbers of the flow. A record has the name's address,
- * which is good while the record is read: a module that is unloaded may leave it to another name. So
- * names are told apart by all of their characters, by a hash of 64 bits. */
+ * which is good while the record is read: a module that is unloaded may leave it to another name.
+ * So names are told apart by all of their characters, by a hash of 64 bits. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -42,9 +42,10 @@ static void read_setting(const char *text)
 			bytes <<= 20, x++;
 	}
 	if (*x || n < 2 || n > COUNT_MAX || bytes < SIZE_MIN || bytes > SIZE_MAX_BYTES) {
-		live_note("ROIMETER_CUPTI_BUFFERS is \"%s\", not like \"64x256K\" (2 to %d buffers of "
-			  "1K to 64M): the default, %dx%uK, was used", text, COUNT_MAX, COUNT_DEFAULT,
-			  SIZE_DEFAULT >> 10);
+		live_note("ROIMETER_CUPTI_BUFFERS is \"%s\", not like \"64x256K\" (2 to %d buffers "
+			  "of "
+			  "1K to 64M): the default, %dx%uK, was used",
+			  text, COUNT_MAX, COUNT_DEFAULT, SIZE_DEFAULT >> 10);
 		return;
 	}
 	count = n;
@@ -60,7 +61,8 @@ int cupti_pool_init(void)
 		return -errno;
 	memory = at;
 	for (size_t i = 0; i < count; i++)
-		free_list[i] = (uint16_t)(count - 1 - i); /* the same few are used again and again */
+		free_list[i] =
+			(uint16_t)(count - 1 - i); /* the same few are used again and again */
 	n_free = count;
 	return 0;
 }

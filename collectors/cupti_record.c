@@ -48,8 +48,8 @@ static uint32_t name_of(struct flow *f, const char *text, int64_t *kept)
 	return (uint32_t)(*kept - 1);
 }
 
-/* The driver lost the time (0), or it is one that can't be: counted, and nothing else. What is known
- * of it, the begin, is kept. */
+/* The driver lost the time (0), or it is one that can't be: counted, and nothing else. What is
+ * known of it, the begin, is kept. */
 static void put(const struct batch *b, uint64_t start, uint64_t end, struct flow_op *op)
 {
 	bool good = start && end > start && end <= INT64_MAX;
@@ -229,15 +229,12 @@ static void read_one(const struct batch *b, const void *record, size_t bytes)
 
 /* An unknown kind: libcupti can't step over it, so the rest of the buffer is lost; how many records
  * that were nobody can say. */
-static void lost_rest(struct flow *f, int rc)
+static void note_rest(int rc)
 {
 	char text[160];
-	if (rc != CUPTI_ERROR_12_LIMIT) {
-		cupti_result_text(rc, text, sizeof text);
-		live_note("CUPTI could not read all of its own records, the rest of a buffer was lost: "
-			  "%s", text);
-		flow_dropped(f, 1);
-	}
+	cupti_result_text(rc, text, sizeof text);
+	live_note("CUPTI could not read all of its own records, the rest of a buffer was lost: %s",
+		  text);
 }
 
 void cupti_read(uint8_t *buffer, size_t bytes)
@@ -253,15 +250,19 @@ void cupti_read(uint8_t *buffer, size_t bytes)
 			return;
 		for (int n = 0; rc == CUPTI_OK && n < BATCH; n++) {
 			const uint8_t *at = record;
-			/* Records lie one behind the other: where the next one is, this one ends. */
+			/* Records lie one behind the other: where the next one is, this one ends.
+			 */
 			rc = cupti.next_record(buffer, bytes, &record);
 			const uint8_t *next = rc == CUPTI_OK ? record : end;
 			if (at >= buffer && next > at && next <= end)
 				read_one(&b, at, (size_t)(next - at));
 		}
-		if (rc != CUPTI_OK)
-			lost_rest(b.f, rc);
+		bool lost = rc != CUPTI_OK && rc != CUPTI_ERROR_12_LIMIT;
+		if (lost)
+			flow_dropped(b.f, 1);
 		live_give(b.f);
+		if (lost)
+			note_rest(rc);
 	}
 	if (cupti_untimed() > untimed_before)
 		cupti_work_wake();
@@ -279,11 +280,18 @@ void cupti_record_notes(void)
 		return;
 	uint64_t n = overheads, copies = batched;
 	int64_t ns = overhead_ns;
+	bool no_room = cupti_ranges_lost();
 	live_give(f);
+	if (no_room)
+		live_note("more NVTX ranges were open at the same time than there was room for: "
+			  "the region "
+			  "is wrong");
 	if (n)
-		live_note("CUPTI itself took %.6f s of the program's threads, in %llu pieces", (double)ns / 1e9,
-			  (unsigned long long)n);
+		live_note("CUPTI itself took %.6f s of the program's threads, in %llu pieces",
+			  (double)ns / 1e9, (unsigned long long)n);
 	if (copies)
-		live_note("%llu copies were given to the driver in batches: each has its even share of "
-			  "its batch's time", (unsigned long long)copies);
+		live_note("%llu copies were given to the driver in batches: each has its even "
+			  "share of "
+			  "its batch's time",
+			  (unsigned long long)copies);
 }

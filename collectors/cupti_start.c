@@ -1,6 +1,6 @@
-/* Start: libcupti is found and subscribed to, the clock is ours, and the kinds of records are turned
- * on, each for itself. After the first thing that fails for good nothing is asked again: a libcupti
- * without a driver looks for it in every call, which takes half a millisecond. */
+/* Start: libcupti is found and subscribed to, the clock is ours, and the kinds of records are
+ * turned on, each for itself. After the first thing that fails for good nothing is asked again: a
+ * libcupti without a driver looks for it in every call, which takes half a millisecond. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -70,7 +70,9 @@ static void start_migrations(void)
 	int rc = CUPTI_ERROR_21_KIND;
 	for (uint32_t scope = CUPTI_UM_SCOPE_ALL; cupti.configure_um && rc && scope; scope--) {
 		for (int i = 0; i < 3; i++)
-			c[i] = (struct cupti_um_config){ .scope = scope, .kind = counters[i], .enable = 1 };
+			c[i] = (struct cupti_um_config){ .scope = scope,
+							 .kind = counters[i],
+							 .enable = 1 };
 		rc = cupti.configure_um(c, 3);
 		if (rc) /* versions that do not know migrations between devices */
 			rc = cupti.configure_um(c, 2);
@@ -120,12 +122,15 @@ static const char *subscribe(char *why, size_t room)
 		return NULL;
 	other[sizeof other - 1] = 0;
 	if (rc == CUPTI_ERROR_39_SUBSCRIBERS || rc == CUPTI_ERROR_12_LIMIT) {
-		(void)snprintf(why, room, "another profiler is attached to the program%s%s: CUPTI serves "
-					  "only one", other[0] ? ", " : "", other);
+		(void)snprintf(why, room,
+			       "another profiler is attached to the program%s%s: CUPTI serves "
+			       "only one",
+			       other[0] ? ", " : "", other);
 		return "busy";
 	}
 	if (rc == CUPTI_ERROR_999_UNKNOWN && !cupti_driver_there()) {
-		(void)snprintf(why, room, "there is no NVIDIA driver here (libcuda.so.1 is not found)");
+		(void)snprintf(why, room,
+			       "there is no NVIDIA driver here (libcuda.so.1 is not found)");
 		return "no_driver";
 	}
 	cupti_result_text(rc, text, sizeof text);
@@ -154,19 +159,23 @@ static const char *bring_up(unsigned *ret_observes, char *why, size_t room)
 	set_byte(CUPTI_ATTRIBUTE_PER_THREAD, 0);
 	set_byte(CUPTI_ATTRIBUTE_ZEROED, 1);
 	cupti_clock_start();
-	rc = cupti_pool_init() ? -1
-			       : cupti.register_callbacks(cupti_buffer_requested, cupti_buffer_completed);
+	rc = cupti_pool_init()
+		     ? -1
+		     : cupti.register_callbacks(cupti_buffer_requested, cupti_buffer_completed);
 	if (rc) {
 		cupti_result_text(rc, text, sizeof text);
-		(void)snprintf(why, room, rc < 0 ? "there is no memory for CUPTI's buffers"
-						 : "CUPTI refused its buffers: %s", text);
+		(void)snprintf(why, room,
+			       rc < 0 ? "there is no memory for CUPTI's buffers"
+				      : "CUPTI refused its buffers: %s",
+			       text);
 		return "failed";
 	}
 	unsigned observes = 1u << OTHER;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (enable(kinds[i].kind))
 			observes |= kinds[i].observes;
-	/* Copies between devices are copy_other; so are some of the plain ones: half is not observed. */
+	/* Copies between devices are copy_other; so are some of the plain ones: half is not
+	 * observed. */
 	if (!kinds_on[CUPTI_KIND_PEER_COPY] || !kinds_on[CUPTI_KIND_MEMCPY])
 		observes &= ~(1u << COPY_OTHER);
 	*ret_observes = observes;
@@ -235,7 +244,6 @@ static void start(void)
 		return;
 	owner = getpid();
 	__atomic_store_n(&on, true, __ATOMIC_RELEASE);
-	int64_t cpu = 0;
 	const char *status = bring_up(&observes, why, sizeof why);
 	o.observes = status ? 0 : observes;
 	o.calls = !status && kinds_on[CUPTI_KIND_RUNTIME];
@@ -243,7 +251,6 @@ static void start(void)
 		take_down();
 		return;
 	}
-	(void)cpu;
 	if (status) {
 		take_down();
 		live_refuse(status, "%s", why);
@@ -261,7 +268,8 @@ static void start(void)
 	else
 		start_late();
 	if (cupti_work_start())
-		live_note("the collector has no thread of its own: what is lost is seen at the end only");
+		live_note("the collector has no thread of its own: what is lost is seen at the end "
+			  "only");
 	(void)atexit(cupti_end);
 }
 

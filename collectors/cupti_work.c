@@ -1,7 +1,7 @@
 /* Our own thread, which does what may not be done in a callback for buffers; flushes; and the end.
  *
- * `busy` is held around each call that makes libcupti deliver buffers. The end takes it for good, so
- * that no thread of ours is inside libcupti while the process takes that apart. */
+ * `busy` is held around each call that makes libcupti deliver buffers. The end takes it for good,
+ * so that no thread of ours is inside libcupti while the process takes that apart. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -12,9 +12,9 @@
 #include "collectors/cupti_impl.h"
 #include "collectors/live.h"
 
-#define PERIOD_S 1        /* what a process that is killed may lose */
-#define END_WAIT_S 5      /* for a flush that is under way */
-#define LIMIT_FACTOR 4    /* by which the device's buffers are raised, once */
+#define PERIOD_S 1     /* what a process that is killed may lose */
+#define END_WAIT_S 5   /* for a flush that is under way */
+#define LIMIT_FACTOR 4 /* by which the device's buffers are raised, once */
 
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
 static sem_t wake;
@@ -40,11 +40,15 @@ static void raise_limit(void)
 		    cupti.get_attribute(CUPTI_ATTRIBUTE_DEVICE_POOL_LIMIT, &n, &limit) == CUPTI_OK;
 	limit *= LIMIT_FACTOR;
 	n = sizeof limit;
-	if (read && limit && cupti.set_attribute(CUPTI_ATTRIBUTE_DEVICE_POOL_LIMIT, &n, &limit) == CUPTI_OK)
-		live_note("the driver began to lose times of operations; the limit of its buffers on the "
-			  "device was raised to %zu", limit);
+	if (read && limit &&
+	    cupti.set_attribute(CUPTI_ATTRIBUTE_DEVICE_POOL_LIMIT, &n, &limit) == CUPTI_OK)
+		live_note("the driver began to lose times of operations; the limit of its buffers "
+			  "on the "
+			  "device was raised to %zu",
+			  limit);
 	else
-		live_note("the driver began to lose times of operations; the limit of its buffers on the "
+		live_note("the driver began to lose times of operations; the limit of its buffers "
+			  "on the "
 			  "device could not be raised");
 }
 
@@ -65,8 +69,10 @@ static void look_after(void)
 	if (cupti_pool_refused() && !told_refused) {
 		told_refused = true;
 		(void)cupti_pool_text(text, sizeof text);
-		live_note("all of CUPTI's buffers (%s) were in use when it asked for one more: records "
-			  "were lost; set ROIMETER_CUPTI_BUFFERS to more or larger ones", text);
+		live_note("all of CUPTI's buffers (%s) were in use when it asked for one more: "
+			  "records "
+			  "were lost; set ROIMETER_CUPTI_BUFFERS to more or larger ones",
+			  text);
 	}
 }
 
