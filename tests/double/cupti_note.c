@@ -43,10 +43,27 @@ static void put(uint32_t kind, const void *record, size_t size)
 	slot_publish(s, true);
 }
 
+/* Names of calls by their numbers, as far as they were made. */
+enum { NAMES = 2048 };
+static const char *call_names[2][NAMES];
+
+DOUBLE_EXPORT CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid,
+							const char **name)
+{
+	REFUSE();
+	if ((domain != CUPTI_CB_DOMAIN_DRIVER_API && domain != CUPTI_CB_DOMAIN_RUNTIME_API) ||
+	    cbid >= NAMES)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	*name = call_names[domain == CUPTI_CB_DOMAIN_RUNTIME_API][cbid];
+	return *name ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
 void record_call(const struct double_call *call)
 {
 	uint32_t kind = call->domain == CUPTI_CB_DOMAIN_RUNTIME_API ? KIND(RUNTIME) : KIND(DRIVER);
 
+	if (call->cbid < NAMES)
+		call_names[kind == KIND(RUNTIME)][call->cbid] = call->name;
 	if (!call_enabled(kind, call->cbid))
 		return;
 	CUpti_ActivityAPI a = {
