@@ -7,3 +7,13 @@ $(B)/examples/probes/%: examples/probes/%.c examples/probes/probe.h examples/pro
 	$(CC) -std=c11 $(EXAMPLE_FLAGS) -o $@ $< $(PROBE_LIBS_$*) -ldl
 
 ALL += $(PROBES:%=$(B)/examples/probes/probe_%)
+
+# HIP where its compiler is; the source is shipped in any case.
+HIPCC ?= hipcc
+ifneq ($(call have,$(HIPCC)),)
+$(B)/examples/probes/probe_hip: examples/probes/probe_hip.cc examples/probes/probe.h \
+		examples/probes/probe_options.h include/roimeter.h $(B)/flags
+	@mkdir -p $(@D)
+	$(HIPCC) -std=c++17 -O2 -Iinclude -o $@ $<
+ALL += $(B)/examples/probes/probe_hip
+endif
