@@ -70,13 +70,13 @@ void trace_env_pairs(struct trace_env *e, struct str pairs)
 void trace_env_json(struct trace_env *e, struct str text)
 {
 	json_t *json = text.n && text.n < 1 << 24 ? json_loadb(text.p, text.n, 0, NULL) : NULL;
-	const char *key;
-	json_t *value;
-	size_t i;
-	if (json_is_object(json))
-		json_object_foreach(json, key, value) trace_env_name(e, str_of(key));
-	json_array_foreach(json, i, value) if (json_is_string(value))
-		trace_env_pair(e, str_of(json_string_value(value)));
+	for (void *at = json_object_iter(json); at; at = json_object_iter_next(json, at))
+		trace_env_name(e, str_of(json_object_iter_key(at)));
+	for (size_t i = 0; i < json_array_size(json); i++) {
+		const char *pair = json_string_value(json_array_get(json, i));
+		if (pair)
+			trace_env_pair(e, str_of(pair));
+	}
 	json_decref(json);
 }
 

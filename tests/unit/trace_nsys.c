@@ -352,14 +352,19 @@ static void ranges_are_pushed_started_or_brought_in_and_closed(void **state)
 				   7) ", null),"
 				      "(7, 8, 71, null, " PID(7) ", 5), (9, 10, 34, 'r', " PID(
 					      7) ", null),"
-						 "(11, null, 59, 'r', " PID(7) ", null), (12, 13, "
-									       "59, null, " PID(
-										       7) ", 6),"
-											  "(14, "
-											  "15, 59, "
-											  "'R',"
-											  " " PID(7) ", null), (16, 17, 59, null, " PID(
-												  7) ", null);");
+						 "(11, null, 59, 'r', " PID(
+							 7) ", null), (12, 13, "
+							    "59, null, " PID(
+								    7) ", 6),"
+								       "(14, "
+								       "15, 59, "
+								       "'R',"
+								       " " PID(7) ", null), (16, "
+										  "17, 59, "
+										  "null, " PID(
+											  7) ", "
+											     "null)"
+											     ";");
 	assert_int_equal(t.n_ranges, 4);
 	assert_int_equal(t.ranges[0].process, 7);
 	assert_int_equal(t.ranges[1].process, 8);

@@ -259,7 +259,8 @@ static struct span *spans_of(json_t *segments)
 	return s;
 }
 
-/* The union of the ranges of a name, as disjoint spans: long lists are cut where they are expected. */
+/* The union of the ranges of a name, as disjoint spans: long lists are cut where they are expected.
+ */
 static struct span *ranges_of(const struct trace_sink *t, const char *name, size_t *ret_n)
 {
 	struct span *s = calloc(t->n_ranges + 1, sizeof *s);

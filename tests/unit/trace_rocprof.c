@@ -14,7 +14,8 @@
 #define HERE "tests/fixtures/device/"
 #define SHARED "../shared/data/device/"
 
-/* ---- where bytes come from ---------------------------------------------------------------------------- */
+/* ---- where bytes come from
+ * ---------------------------------------------------------------------------- */
 
 struct memory {
 	const char *bytes;
@@ -40,8 +41,8 @@ static int memory_rewind(void *arg, struct err *err)
 
 static size_t piece = 1 << 20;
 
-static int read_bytes(struct trace_sink *t, const char *path, const struct buf *b, enum trace_pass pass,
-		      struct err *err)
+static int read_bytes(struct trace_sink *t, const char *path, const struct buf *b,
+		      enum trace_pass pass, struct err *err)
 {
 	struct memory m = { b->data, b->len, 0, piece };
 	struct roc_bytes in = { memory_next, memory_rewind, &m, path };
@@ -64,8 +65,8 @@ static int read_bytes(struct trace_sink *t, const char *path, const struct buf *
 					   : roc_json_read(&in, pass, t, err);
 }
 
-static int read_both(struct trace_sink *t, const char *path, const struct buf *b, enum trace_pass pass,
-		     struct err *err)
+static int read_both(struct trace_sink *t, const char *path, const struct buf *b,
+		     enum trace_pass pass, struct err *err)
 {
 	int rc = read_bytes(t, path, b, TRACE_RANGES, err);
 	return rc ? rc : read_bytes(t, path, b, pass, err);
@@ -81,8 +82,8 @@ static void read_file(struct trace_sink *t, const char *path, enum trace_pass pa
 	buf_done(&b);
 }
 
-static int read_text_pass(struct trace_sink *t, const char *path, const char *text, enum trace_pass pass,
-			  struct err *err)
+static int read_text_pass(struct trace_sink *t, const char *path, const char *text,
+			  enum trace_pass pass, struct err *err)
 {
 	struct buf b = { .data = (char *)(uintptr_t)text, .len = strlen(text) };
 	return read_both(t, path, &b, pass, err);
@@ -141,7 +142,8 @@ static void sql_refuses(const char *sql, const char *word)
 	sink_done(&t);
 }
 
-/* ---- files of others ---------------------------------------------------------------------------------- */
+/* ---- files of others
+ * ---------------------------------------------------------------------------------- */
 
 static void every_window_of(const char *folder, const char *name, enum trace_pass pass)
 {
@@ -216,25 +218,32 @@ static void who_ran_and_on_what(void **state)
 	sink_done(&t);
 }
 
-/* ---- rocpd ---------------------------------------------------------------------------------------------------- */
+/* ---- rocpd
+ * ----------------------------------------------------------------------------------------------------
+ */
 
-#define SESSION(s)                                                                                  \
-	"create table rocpd_string" s " (id integer primary key, string text);"                     \
-	"create table rocpd_info_node" s " (id integer primary key, hostname text);"                \
-	"create table rocpd_info_process" s " (id integer primary key, nid, pid, command, environment);" \
-	"create table rocpd_info_agent" s " (id integer primary key, nid, pid, type, absolute_index, " \
-	"type_index, name, product_name);"                                                          \
-	"create table rocpd_info_kernel_symbol" s " (id integer primary key, kernel_name, display_name);" \
-	"create table rocpd_event" s " (id integer primary key, category_id, extdata);"             \
-	"create table rocpd_kernel_dispatch" s " (id integer primary key, nid, pid, agent_id, kernel_id, " \
-	"start, end);"                                                                              \
-	"create table rocpd_memory_copy" s " (id integer primary key, pid, start, end, name_id, "   \
-	"dst_agent_id, src_agent_id, size);"                                                        \
-	"create table rocpd_region" s " (id integer primary key, nid, pid, tid, start, end, name_id, " \
-	"event_id, extdata);"                                                                       \
-	"insert into rocpd_info_node" s " values (1, 'h" s "');"                                    \
-	"insert into rocpd_info_agent" s " values (1, 1, 1, 'CPU', 0, 0, 'cpu', ''), "              \
-	"(2, 1, 1, 'GPU', 1, 0, 'gfx', 'MI'), (3, 1, 1, 'GPU', 2, 1, 'gfx', 'MI');"                 \
+#define SESSION(s)                                                                                 \
+	"create table rocpd_string" s " (id integer primary key, string text);"                    \
+	"create table rocpd_info_node" s " (id integer primary key, hostname text);"               \
+	"create table rocpd_info_process" s                                                        \
+	" (id integer primary key, nid, pid, command, environment);"                               \
+	"create table rocpd_info_agent" s                                                          \
+	" (id integer primary key, nid, pid, type, absolute_index, "                               \
+	"type_index, name, product_name);"                                                         \
+	"create table rocpd_info_kernel_symbol" s                                                  \
+	" (id integer primary key, kernel_name, display_name);"                                    \
+	"create table rocpd_event" s " (id integer primary key, category_id, extdata);"            \
+	"create table rocpd_kernel_dispatch" s                                                     \
+	" (id integer primary key, nid, pid, agent_id, kernel_id, "                                \
+	"start, end);"                                                                             \
+	"create table rocpd_memory_copy" s " (id integer primary key, pid, start, end, name_id, "  \
+	"dst_agent_id, src_agent_id, size);"                                                       \
+	"create table rocpd_region" s                                                              \
+	" (id integer primary key, nid, pid, tid, start, end, name_id, "                           \
+	"event_id, extdata);"                                                                      \
+	"insert into rocpd_info_node" s " values (1, 'h" s "');"                                   \
+	"insert into rocpd_info_agent" s " values (1, 1, 1, 'CPU', 0, 0, 'cpu', ''), "             \
+	"(2, 1, 1, 'GPU', 1, 0, 'gfx', 'MI'), (3, 1, 1, 'GPU', 2, 1, 'gfx', 'MI');"                \
 	"insert into rocpd_info_kernel_symbol" s " values (7, 'k', 'kernel" s "');"
 
 /* Two sessions in one file number the same things alike: they are not the same. */
@@ -242,12 +251,14 @@ static void sessions_of_one_file_are_kept_apart(void **state)
 {
 	(void)state;
 	struct trace_sink t = { 0 };
-	makes(&t, SESSION("_a") SESSION("_b")
-		  "insert into rocpd_info_process_a values (1, 1, 100, 'app --password x', "
-		  "'{\"HOME\": \"/h\", \"MY_TOKEN\": \"hush\"}');"
-		  "insert into rocpd_info_process_b values (1, 1, 200, 'app', '{}');"
-		  "insert into rocpd_kernel_dispatch_a values (1, 1, 1, 2, 7, 10, 20);"
-		  "insert into rocpd_kernel_dispatch_b values (1, 1, 1, 2, 7, 5, 8);");
+	makes(&t,
+	      SESSION("_a") SESSION(
+		      "_b") "insert into rocpd_info_process_a values (1, 1, 100, 'app --password "
+			    "x', "
+			    "'{\"HOME\": \"/h\", \"MY_TOKEN\": \"hush\"}');"
+			    "insert into rocpd_info_process_b values (1, 1, 200, 'app', '{}');"
+			    "insert into rocpd_kernel_dispatch_a values (1, 1, 1, 2, 7, 10, 20);"
+			    "insert into rocpd_kernel_dispatch_b values (1, 1, 1, 2, 7, 5, 8);");
 	assert_int_equal(t.n_ops, 2);
 	assert_int_equal(t.ops[0].process & 0xffffffff, 200);
 	assert_string_equal(t.names[t.ops[0].name], "kernel_b");
@@ -264,21 +275,27 @@ static void regions_are_ranges_or_calls(void **state)
 {
 	(void)state;
 	struct trace_sink t = { 0 };
-	makes(&t, SESSION("_a")
-		  "insert into rocpd_info_process_a values (1, 1, 100, 'app', '{}');"
-		  "insert into rocpd_string_a values (1, 'MARKER_CORE_RANGE_API'), (2, 'HIP_RUNTIME_API_EXT'),"
-		  "(3, 'HSA_CORE_API'), (4, 'roctxThreadRangeA'), (5, 'hipDeviceSynchronize'), (6, 'hipMalloc');"
-		  "insert into rocpd_event_a values (1, 1, '{\"message\": \"step\"}'), (2, 2, '{}'), (3, 3, '{}'),"
-		  "(4, 1, '{}'), (5, 1, 'not json');"
-		  "insert into rocpd_region_a values (1, 1, 1, 1, 10, 20, 4, 1, '{}'), (2, 1, 1, 1, 11, 12, 5, 2, ''),"
-		  "(3, 1, 1, 1, 12, 13, 6, 2, ''), (4, 1, 1, 1, 13, 14, 6, 3, ''), (5, 1, 1, 1, 14, 15, 4, 4, "
-		  "'{\"message\": \"there\"}'), (6, 1, 1, 1, 15, 16, 4, 5, ''), (7, 1, 1, 1, 16, null, 4, 1, ''),"
-		  "(8, 1, 1, 1, 17, 18, 4, null, '');");
+	makes(&t, SESSION("_a") "insert into rocpd_info_process_a values (1, 1, 100, 'app', '{}');"
+				"insert into rocpd_string_a values (1, 'MARKER_CORE_RANGE_API'), "
+				"(2, 'HIP_RUNTIME_API_EXT'),"
+				"(3, 'HSA_CORE_API'), (4, 'roctxThreadRangeA'), (5, "
+				"'hipDeviceSynchronize'), (6, 'hipMalloc');"
+				"insert into rocpd_event_a values (1, 1, '{\"message\": "
+				"\"step\"}'), (2, 2, '{}'), (3, 3, '{}'),"
+				"(4, 1, '{}'), (5, 1, 'not json');"
+				"insert into rocpd_region_a values (1, 1, 1, 1, 10, 20, 4, 1, "
+				"'{}'), (2, 1, 1, 1, 11, 12, 5, 2, ''),"
+				"(3, 1, 1, 1, 12, 13, 6, 2, ''), (4, 1, 1, 1, 13, 14, 6, 3, ''), "
+				"(5, 1, 1, 1, 14, 15, 4, 4, "
+				"'{\"message\": \"there\"}'), (6, 1, 1, 1, 15, 16, 4, 5, ''), (7, "
+				"1, 1, 1, 16, null, 4, 1, ''),"
+				"(8, 1, 1, 1, 17, 18, 4, null, '');");
 	assert_int_equal(t.n_ranges, 4);
 	assert_string_equal(t.ranges[0].name, "step");
 	assert_string_equal(t.ranges[1].name, "there");
 	assert_string_equal(t.ranges[2].name, "roctxThreadRangeA");
-	assert_string_equal(t.ranges[3].name, "roctxThreadRangeA"); /* and not what the one before said */
+	assert_string_equal(t.ranges[3].name,
+			    "roctxThreadRangeA"); /* and not what the one before said */
 	assert_true(t.calls_seen);
 	assert_int_equal(t.calls, 2);
 	assert_int_equal(t.syncs, 1);
@@ -291,11 +308,13 @@ static void copies_have_the_direction_of_their_agents(void **state)
 {
 	(void)state;
 	struct trace_sink t = { 0 };
-	makes(&t, SESSION("_a")
-		  "insert into rocpd_string_a values (1, 'MEMORY_COPY_HOST_TO_DEVICE');"
-		  "insert into rocpd_memory_copy_a values (1, 1, 1, 2, 1, 2, 1, 10), (2, 1, 2, 3, 1, 1, 3, 20),"
-		  "(3, 1, 3, 4, 1, 2, 2, 30), (4, 1, 4, 5, 1, 3, 2, 40), (5, 1, 5, 6, 1, 1, 1, null),"
-		  "(6, 1, 6, 7, 1, null, null, 5);");
+	makes(&t,
+	      SESSION("_a") "insert into rocpd_string_a values (1, 'MEMORY_COPY_HOST_TO_DEVICE');"
+			    "insert into rocpd_memory_copy_a values (1, 1, 1, 2, 1, 2, 1, 10), (2, "
+			    "1, 2, 3, 1, 1, 3, 20),"
+			    "(3, 1, 3, 4, 1, 2, 2, 30), (4, 1, 4, 5, 1, 3, 2, 40), (5, 1, 5, 6, 1, "
+			    "1, 1, null),"
+			    "(6, 1, 6, 7, 1, null, null, 5);");
 	static const enum category want[] = { COPY_H2D,   COPY_D2H,   COPY_D2D,
 					      COPY_OTHER, COPY_OTHER, COPY_H2D };
 	assert_int_equal(t.n_ops, 6);
@@ -311,14 +330,23 @@ static void databases_that_are_broken_are_refused(void **state)
 	(void)state;
 	struct trace_sink t = { 0 };
 	struct err err = { 0 };
-	sql_refuses(SESSION("_a") "insert into rocpd_kernel_dispatch_a values (1, 1, 1, 2, 7, -4, 5);", "negative");
-	sql_refuses(SESSION("_a") "insert into rocpd_kernel_dispatch_a values (1, 1, 1, 2, 7, 'x', 5);", "whole");
-	sql_refuses(SESSION("_a") "insert into rocpd_kernel_dispatch_a values (1, 1, 1, 'two', 7, 4, 5);",
+	sql_refuses(
+		SESSION("_a") "insert into rocpd_kernel_dispatch_a values (1, 1, 1, 2, 7, -4, 5);",
+		"negative");
+	sql_refuses(
+		SESSION("_a") "insert into rocpd_kernel_dispatch_a values (1, 1, 1, 2, 7, 'x', 5);",
+		"whole");
+	sql_refuses(SESSION("_a") "insert into rocpd_kernel_dispatch_a values (1, 1, 1, 'two', 7, "
+				  "4, 5);",
 		    "agent_id");
-	sql_refuses(SESSION("_a") "insert into rocpd_memory_copy_a values (1, 1, 1, 2, 1, 2, 1, -9);", "size");
+	sql_refuses(
+		SESSION("_a") "insert into rocpd_memory_copy_a values (1, 1, 1, 2, 1, 2, 1, -9);",
+		"size");
 	sql_refuses("create table rocpd_kernel_dispatch_a (id, start);", "no column");
-	sql_refuses("create view rocpd_kernel_dispatch as with recursive n(start) as (select 1 union all select "
-		    "start + 1 from n) select start, start as end, 1 as agent_id, 1 as kernel_id from n;",
+	sql_refuses("create view rocpd_kernel_dispatch as with recursive n(start) as (select 1 "
+		    "union all select "
+		    "start + 1 from n) select start, start as end, 1 as agent_id, 1 as kernel_id "
+		    "from n;",
 		    "neither");
 	sql_refuses("create table rocpd_op (start, end);", "no column");
 	struct buf b;
@@ -330,29 +358,36 @@ static void databases_that_are_broken_are_refused(void **state)
 	sink_done(&t);
 }
 
-/* ---- rpd -------------------------------------------------------------------------------------------------------- */
+/* ---- rpd
+ * --------------------------------------------------------------------------------------------------------
+ */
 
-#define RPD                                                                                          \
-	"create table rocpd_string (id integer primary key, string text);"                           \
-	"create table rocpd_op (id integer primary key, gpuId, queueId, start, end, description_id, opType_id);" \
-	"create table rocpd_api (id integer primary key, pid, tid, start, end, apiName_id, args_id);" \
-	"create table rocpd_api_ops (id integer primary key, api_id, op_id);"                        \
-	"create table rocpd_copyapi (api_ptr_id integer primary key, size);"                         \
-	"insert into rocpd_string values (1, 'KernelExecution'), (2, 'Task'), (3, 'CopyDeviceToDevice'),"    \
-	"(4, 'FillBuffer'), (5, 'UserMarker'), (6, 'step'), (7, 'hipMemcpy'), (8, 'ncclKernel'), (9, ''),"   \
+#define RPD                                                                                        \
+	"create table rocpd_string (id integer primary key, string text);"                         \
+	"create table rocpd_op (id integer primary key, gpuId, queueId, start, end, "              \
+	"description_id, opType_id);"                                                              \
+	"create table rocpd_api (id integer primary key, pid, tid, start, end, apiName_id, "       \
+	"args_id);"                                                                                \
+	"create table rocpd_api_ops (id integer primary key, api_id, op_id);"                      \
+	"create table rocpd_copyapi (api_ptr_id integer primary key, size);"                       \
+	"insert into rocpd_string values (1, 'KernelExecution'), (2, 'Task'), (3, "                \
+	"'CopyDeviceToDevice'),"                                                                   \
+	"(4, 'FillBuffer'), (5, 'UserMarker'), (6, 'step'), (7, 'hipMemcpy'), (8, 'ncclKernel'), " \
+	"(9, ''),"                                                                                 \
 	"(10, 'Barrier');"
 
 static void operations_belong_to_the_process_of_their_call(void **state)
 {
 	(void)state;
 	struct trace_sink t = { 0 };
-	makes(&t, RPD "insert into rocpd_op values (1, 0, 0, 10, 20, 8, 1), (2, 0, 0, 20, 30, 9, 2),"
-		      "(3, 1, 0, 30, 40, 9, 3), (4, 1, 0, 40, 50, 9, 4), (5, 1, 0, 50, 60, 9, 10),"
-		      "(6, 1, 0, 60, 70, 9, 3);"
-		      "insert into rocpd_api values (1, 100, 1, 9, 10, 7, 9), (2, 200, 1, 9, 12, 7, 9),"
-		      "(3, 200, 1, 5, 50, 5, 6), (4, 100, 1, 6, 6, 5, 6);"
-		      "insert into rocpd_api_ops values (1, 1, 1), (2, 1, 2), (3, 2, 3), (4, 1, 4);"
-		      "insert into rocpd_copyapi values (2, 4096), (1, 99);");
+	makes(&t,
+	      RPD "insert into rocpd_op values (1, 0, 0, 10, 20, 8, 1), (2, 0, 0, 20, 30, 9, 2),"
+		  "(3, 1, 0, 30, 40, 9, 3), (4, 1, 0, 40, 50, 9, 4), (5, 1, 0, 50, 60, 9, 10),"
+		  "(6, 1, 0, 60, 70, 9, 3);"
+		  "insert into rocpd_api values (1, 100, 1, 9, 10, 7, 9), (2, 200, 1, 9, 12, 7, 9),"
+		  "(3, 200, 1, 5, 50, 5, 6), (4, 100, 1, 6, 6, 5, 6);"
+		  "insert into rocpd_api_ops values (1, 1, 1), (2, 1, 2), (3, 2, 3), (4, 1, 4);"
+		  "insert into rocpd_copyapi values (2, 4096), (1, 99);");
 	assert_int_equal(t.n_ops, 6);
 	assert_int_equal(t.ops[0].process, 100);
 	assert_int_equal(t.ops[0].category, COLLECTIVE);
@@ -372,52 +407,65 @@ static void operations_belong_to_the_process_of_their_call(void **state)
 	sink_done(&t);
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------------------------- */
+/* ---- JSON
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
-#define RECORDS(kernels, copies, markers, calls)                                                     \
-	"\"buffer_records\": {\"kernel_dispatch\": [" kernels "], \"memory_copy\": [" copies "], "   \
+#define RECORDS(kernels, copies, markers, calls)                                                   \
+	"\"buffer_records\": {\"kernel_dispatch\": [" kernels "], \"memory_copy\": [" copies "], " \
 	"\"marker_api\": [" markers "], \"hip_api\": [" calls "], \"hsa_api\": [{\"x\": [1, 2]}]}"
-#define FACTS                                                                                        \
-	"\"metadata\": {\"node\": {\"hostname\": \"n1\"}, \"pid\": 77, \"command\": [\"app\", \"-p\"], " \
-	"\"environment\": {\"A_SECRET\": \"hush\"}},"                                                \
-	"\"agents\": [{\"id\": {\"handle\": 5}, \"type\": 1, \"name\": \"cpu\"},"                    \
-	"{\"id\": {\"handle\": 6}, \"type\": 2, \"logical_node_type_id\": 0, \"product_name\": \"MI\","  \
-	"\"location_id\": 256}, {\"id\": {\"handle\": 8}, \"type\": 2, \"logical_node_type_id\": 1, "    \
-	"\"location_id\": 512, \"runtime_visibility\": {\"hip\": 0}}],"                              \
-	"\"kernel_symbols\": [{\"kernel_id\": 3, \"kernel_name\": \"_Zf\", \"formatted_kernel_name\": "  \
-	"\"f<\\u00e4, \\ud83d\\ude00>\"}],"                                                          \
-	"\"strings\": {\"buffer_records\": [{\"kind\": \"NONE\", \"operations\": []}, {\"kind\": "   \
-	"\"HIP_RUNTIME_API\", \"operations\": [\"hipMemcpy\", \"hipMalloc\"]}, {\"kind\": "          \
-	"\"HIP_COMPILER_API\", \"operations\": [\"__hipPush\"]}],"                                   \
+#define FACTS                                                                                      \
+	"\"metadata\": {\"node\": {\"hostname\": \"n1\"}, \"pid\": 77, \"command\": [\"app\", "    \
+	"\"-p\"], "                                                                                \
+	"\"environment\": {\"A_SECRET\": \"hush\"}},"                                              \
+	"\"agents\": [{\"id\": {\"handle\": 5}, \"type\": 1, \"name\": \"cpu\"},"                  \
+	"{\"id\": {\"handle\": 6}, \"type\": 2, \"logical_node_type_id\": 0, \"product_name\": "   \
+	"\"MI\","                                                                                  \
+	"\"location_id\": 256}, {\"id\": {\"handle\": 8}, \"type\": 2, \"logical_node_type_id\": " \
+	"1, "                                                                                      \
+	"\"location_id\": 512, \"runtime_visibility\": {\"hip\": 0}}],"                            \
+	"\"kernel_symbols\": [{\"kernel_id\": 3, \"kernel_name\": \"_Zf\", "                       \
+	"\"formatted_kernel_name\": "                                                              \
+	"\"f<\\u00e4, \\ud83d\\ude00>\"}],"                                                        \
+	"\"strings\": {\"buffer_records\": [{\"kind\": \"NONE\", \"operations\": []}, {\"kind\": " \
+	"\"HIP_RUNTIME_API\", \"operations\": [\"hipMemcpy\", \"hipMalloc\"]}, {\"kind\": "        \
+	"\"HIP_COMPILER_API\", \"operations\": [\"__hipPush\"]}],"                                 \
 	"\"marker_api\": [{\"key\": 40, \"value\": \"step \\\"1\\\"\"}]}"
 #define TOOL(a, b) "{\"rocprofiler-sdk-tool\": [{" a ", " b "}]}"
 #define TIMES(b, e) "\"start_timestamp\": " #b ", \"end_timestamp\": " #e
-#define DISPATCH(b, e)                                                                               \
+#define DISPATCH(b, e)                                                                             \
 	"{" TIMES(b, e) ", \"dispatch_info\": {\"agent_id\": {\"handle\": 6}, \"kernel_id\": 3}}"
 
-static const char some[] = RECORDS(
-	DISPATCH(30, 40) "," DISPATCH(10, 20),
-	"{" TIMES(41, 45) ", \"src_agent_id\": {\"handle\": 5}, \"dst_agent_id\": {\"handle\": 6}, \"bytes\": 9},"
-	"{" TIMES(46, 47) ", \"src_agent_id\": {\"handle\": 6}, \"dst_agent_id\": {\"handle\": 8}}",
-	"{" TIMES(5, 50) ", \"correlation_id\": {\"internal\": 40, \"external\": 0}}",
-	"{" TIMES(1, 2) ", \"kind\": 1, \"operation\": 0}, {" TIMES(2, 3) ", \"kind\": 1, \"operation\": 1},"
-	"{" TIMES(3, 4) ", \"kind\": 2, \"operation\": 0}, {" TIMES(4, 5) ", \"kind\": 1, \"operation\": 99}");
+static const char some[] =
+	RECORDS(DISPATCH(30, 40) "," DISPATCH(10, 20),
+		"{" TIMES(41, 45) ", \"src_agent_id\": {\"handle\": 5}, \"dst_agent_id\": "
+				  "{\"handle\": 6}, \"bytes\": 9},"
+				  "{" TIMES(46, 47) ", \"src_agent_id\": {\"handle\": 6}, "
+						    "\"dst_agent_id\": {\"handle\": 8}}",
+		"{" TIMES(5, 50) ", \"correlation_id\": {\"internal\": 40, \"external\": 0}}",
+		"{" TIMES(1, 2) ", \"kind\": 1, \"operation\": 0}, {" TIMES(
+			2, 3) ", \"kind\": 1, \"operation\": 1},"
+			      "{" TIMES(3, 4) ", \"kind\": 2, \"operation\": 0}, {" TIMES(
+				      4, 5) ", \"kind\": 1, \"operation\": 99}");
 
 static void json_in_any_order_and_any_pieces(void **state)
 {
 	(void)state;
 	char first[8192], last[8192];
-	(void)snprintf(first, sizeof first, "{\"rocprofiler-sdk-tool\": [{%s, %s}]}\n", FACTS, some);
+	(void)snprintf(first, sizeof first, "{\"rocprofiler-sdk-tool\": [{%s, %s}]}\n", FACTS,
+		       some);
 	(void)snprintf(last, sizeof last, " {\"rocprofiler-sdk-tool\": {%s, %s}}", some, FACTS);
 	for (piece = 1; piece < 10000; piece = piece * 5 / 2 + 1)
 		for (int k = 0; k < 2; k++) {
 			struct trace_sink t = { 0 };
 			read_text(&t, "FILE", k ? first : last);
 			assert_int_equal(t.n_ops, 4);
-			assert_string_equal(t.names[t.ops[0].name], "f<\xc3\xa4, \xf0\x9f\x98\x80>");
+			assert_string_equal(t.names[t.ops[0].name],
+					    "f<\xc3\xa4, \xf0\x9f\x98\x80>");
 			assert_int_equal(t.ops[2].category, COPY_H2D);
 			assert_true(t.ops[2].bytes == 9);
-			assert_int_equal(t.ops[3].category, COPY_OTHER); /* from one device to another */
+			assert_int_equal(t.ops[3].category,
+					 COPY_OTHER); /* from one device to another */
 			assert_int_equal(t.calls, 3);
 			assert_int_equal(t.syncs, 1);
 			assert_int_equal(t.n_ranges, 1);
@@ -425,7 +473,8 @@ static void json_in_any_order_and_any_pieces(void **state)
 			assert_int_equal(t.ranges[0].process, 77);
 			assert_string_equal(t.processes[0].host, "n1");
 			assert_string_equal(t.processes[0].exe, "app");
-			assert_int_equal(t.n_devices, 2); /* one is hidden from HIP, but was copied to */
+			assert_int_equal(t.n_devices,
+					 2); /* one is hidden from HIP, but was copied to */
 			assert_string_equal(t.devices[0], "0 MI");
 			assert_string_equal(t.ids[0], "pci 0:100");
 			assert_non_null(strstr(t.notes, "A_SECRET"));
@@ -487,19 +536,24 @@ static void json_that_is_broken_is_refused(void **state)
 	}
 }
 
-/* ---- CSV ------------------------------------------------------------------------------------------------------------- */
+/* ---- CSV
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 #define KERNEL_HEAD "\"Kind\",\"Agent_Id\",\"Kernel_Name\",\"Start_Timestamp\",\"End_Timestamp\"\n"
-#define COPY_HEAD "Kind,Direction,Source_Agent_Id,Destination_Agent_Id,Start_Timestamp,End_Timestamp\n"
-#define REGION_HEAD "Domain,Function,Process_Id,Thread_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+#define COPY_HEAD                                                                                  \
+	"Kind,Direction,Source_Agent_Id,Destination_Agent_Id,Start_Timestamp,End_Timestamp\n"
+#define REGION_HEAD                                                                                \
+	"Domain,Function,Process_Id,Thread_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
 
 static void csv_of_old_and_new_releases(void **state)
 {
 	(void)state;
 	struct trace_sink t = { 0 };
 	read_text(&t, "h/12_kernel_trace.csv",
-		  KERNEL_HEAD "K,4,\"void f<int, 2>(char const*, \"\"x\"\")\",5,9\r\nK,\"Agent 4\",g,6,8\r\n\n"
-			      "K,Agent 4,\"a\nb\",7,7\n");
+		  KERNEL_HEAD
+		  "K,4,\"void f<int, 2>(char const*, \"\"x\"\")\",5,9\r\nK,\"Agent 4\",g,6,8\r\n\n"
+		  "K,Agent 4,\"a\nb\",7,7\n");
 	assert_int_equal(t.n_ops, 2);
 	assert_int_equal(t.untimed, 1);
 	assert_string_equal(t.names[t.ops[0].name], "void f<int, 2>(char const*, \"x\")");
@@ -508,9 +562,11 @@ static void csv_of_old_and_new_releases(void **state)
 	assert_string_equal(t.processes[0].pid, "12");
 	int64_t process = t.ops[0].process;
 	read_text(&t, "h/12_memory_copy_trace.csv",
-		  COPY_HEAD "M,HOST_TO_DEVICE,0,4,10,11\nM,MEMORY_COPY_DEVICE_TO_HOST,Agent 4,Agent 0,11,12\n"
-			    "M,DEVICE_TO_DEVICE,4,4,12,13\nM,DEVICE_TO_DEVICE,4,5,13,14\nM,X,4,5,14,15\n");
-	static const enum category want[] = { COPY_H2D, COPY_D2H, COPY_D2D, COPY_OTHER, COPY_OTHER };
+		  COPY_HEAD
+		  "M,HOST_TO_DEVICE,0,4,10,11\nM,MEMORY_COPY_DEVICE_TO_HOST,Agent 4,Agent 0,11,12\n"
+		  "M,DEVICE_TO_DEVICE,4,4,12,13\nM,DEVICE_TO_DEVICE,4,5,13,14\nM,X,4,5,14,15\n");
+	static const enum category want[] = { COPY_H2D, COPY_D2H, COPY_D2D, COPY_OTHER,
+					      COPY_OTHER };
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(t.ops[2 + i].category, want[i]);
 	assert_int_equal(t.ops[2].device, t.ops[0].device);
@@ -518,14 +574,16 @@ static void csv_of_old_and_new_releases(void **state)
 	assert_int_equal(t.ops[2].process, process);
 	assert_int_equal(t.observes, ROC_KERNELS | ROC_COPIES);
 	read_text(&t, "h/12_marker_api_trace.csv",
-		  REGION_HEAD "MARKER_CORE_API,\"step, 1\",12,12,1,5,9\nMARKER_CORE_RANGE_API,b,12,12,1,6,6\n");
+		  REGION_HEAD
+		  "MARKER_CORE_API,\"step, 1\",12,12,1,5,9\nMARKER_CORE_RANGE_API,b,12,12,1,6,6\n");
 	assert_int_equal(t.n_ranges, 1);
 	assert_int_equal(t.ranges[0].process, process);
 	assert_string_equal(t.ranges[0].name, "step, 1");
 	assert_false(t.calls_seen);
 	read_text(&t, "h/12_hip_api_trace.csv",
-		  REGION_HEAD "HIP_RUNTIME_API,hipMemcpy,12,12,1,5,9\nHIP_COMPILER_API,__hip,12,12,1,6,7\n"
-			      "HIP_RUNTIME_API_EXT,hipMalloc,12,12,1,6,7\n");
+		  REGION_HEAD
+		  "HIP_RUNTIME_API,hipMemcpy,12,12,1,5,9\nHIP_COMPILER_API,__hip,12,12,1,6,7\n"
+		  "HIP_RUNTIME_API_EXT,hipMalloc,12,12,1,6,7\n");
 	assert_true(t.calls_seen);
 	assert_int_equal(t.calls, 2);
 	assert_int_equal(t.syncs, 1);
@@ -548,7 +606,8 @@ static void csv_that_is_broken_is_refused(void **state)
 	refuses(KERNEL_HEAD "K,4,g,5,99999999999999999999\n", "End_Timestamp");
 	refuses(KERNEL_HEAD "K,GPU,g,5,6\n", "agent");
 	refuses(KERNEL_HEAD "K,,g,5,6\n", "agent");
-	refuses("Start_Timestamp,End_Timestamp,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\n",
+	refuses("Start_Timestamp,End_Timestamp,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,"
+		",,,,,,,,,,,,,,,,,,\n",
 		"64 fields");
 	char *large = malloc((2 << 20) + 300);
 	(void)snprintf(large, 300, KERNEL_HEAD "K,4,");
@@ -564,7 +623,8 @@ static void no_memory_at_any_step(void **state)
 	static const char *const files[] = { HERE "rocpd-v3-tiny.db.gz", HERE "rpd-matmul.rpd.gz",
 					     HERE "rocprofv3-memory_copy_trace.csv" };
 	for (size_t f = 0; f < 4; f++) {
-		struct buf b = { .data = (char *)(uintptr_t)TOOL(FACTS, RECORDS(DISPATCH(1, 2), "", "", "")) };
+		struct buf b = { .data = (char *)(uintptr_t)TOOL(
+					 FACTS, RECORDS(DISPATCH(1, 2), "", "", "")) };
 		b.len = strlen(b.data);
 		if (f < 3)
 			assert_true(plain_bytes(files[f], &b));
