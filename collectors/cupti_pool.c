@@ -22,7 +22,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *memory;
 static size_t count = COUNT_DEFAULT, size = SIZE_DEFAULT, n_free;
 static uint16_t free_list[COUNT_MAX];
-static uint64_t given, given_seen, refused;
+static bool out[COUNT_MAX]; /* in libcupti's hands */
+static uint64_t given, given_seen, refused, come;
 
 /* "64", "64x1M", "x512K" */
 static void read_setting(const char *text)
@@ -85,7 +86,9 @@ void cupti_buffer_requested(uint8_t **ret, size_t *ret_size, size_t *ret_records
 		return;
 	(void)pthread_mutex_lock(&lock);
 	if (n_free > 0) {
-		*ret = memory + free_list[--n_free] * size;
+		uint16_t i = free_list[--n_free];
+		*ret = memory + i * size;
+		out[i] = true;
 		*ret_size = size;
 		given++;
 	} else {
@@ -101,8 +104,11 @@ static void give_back(uint8_t *buffer)
 {
 	size_t i = (size_t)(buffer - memory) / size;
 	(void)pthread_mutex_lock(&lock);
-	if (n_free < count && i < count)
+	if (n_free < count && i < count && out[i]) {
 		free_list[n_free++] = (uint16_t)i;
+		out[i] = false;
+		come++;
+	}
 	(void)pthread_mutex_unlock(&lock);
 }
 
@@ -144,6 +150,23 @@ void cupti_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, siz
 bool cupti_pool_used(void)
 {
 	return __atomic_load_n(&given, __ATOMIC_RELAXED) > 0;
+}
+
+uint64_t cupti_pool_come(void)
+{
+	return __atomic_load_n(&come, __ATOMIC_RELAXED);
+}
+
+/* They were all zeros when they were given: one that begins with a record is not an empty one. */
+size_t cupti_pool_missing(void)
+{
+	size_t n = 0;
+	(void)pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < count; i++)
+		n += out[i] &&
+		     __atomic_load_n((uint32_t *)(void *)(memory + i * size), __ATOMIC_RELAXED);
+	(void)pthread_mutex_unlock(&lock);
+	return n;
 }
 
 bool cupti_pool_changed(void)

@@ -102,6 +102,8 @@ static void told(void *arg, int domain, uint32_t cbid, const void *data)
 		return;
 	if (cbid == CUPTI_RESOURCE_INIT_FINISHED || cbid == CUPTI_RESOURCE_CONTEXT_CREATED)
 		start_late();
+	else if (cbid == CUPTI_RESOURCE_CONTEXT_DESTROY)
+		cupti_flush(false); /* a program may end without us after this */
 }
 
 /* ---- the start itself ---- */
@@ -262,11 +264,14 @@ static void start(void)
 	bool resource = cupti.enable_callback &&
 			cupti.enable_callback(1, subscriber, CUPTI_DOMAIN_RESOURCE,
 					      CUPTI_RESOURCE_CONTEXT_CREATED) == CUPTI_OK;
-	if (resource)
+	if (resource) {
 		(void)cupti.enable_callback(1, subscriber, CUPTI_DOMAIN_RESOURCE,
 					    CUPTI_RESOURCE_INIT_FINISHED);
-	else
+		(void)cupti.enable_callback(1, subscriber, CUPTI_DOMAIN_RESOURCE,
+					    CUPTI_RESOURCE_CONTEXT_DESTROY);
+	} else {
 		start_late();
+	}
 	if (cupti_work_start())
 		live_note("the collector has no thread of its own: what is lost is seen at the end "
 			  "only");

@@ -12,13 +12,15 @@
 #include "collectors/cupti_impl.h"
 #include "collectors/live.h"
 
-#define PERIOD_S 1     /* what a process that is killed may lose */
-#define END_WAIT_S 5   /* for a flush that is under way */
-#define LIMIT_FACTOR 4 /* by which the device's buffers are raised, once */
+#define PERIOD_S 1          /* what a process that is killed may lose */
+#define END_WAIT_S 5        /* for a flush that is under way */
+#define MISSING_WAIT_MS 500 /* for buffers that a thread of libcupti has */
+#define LIMIT_FACTOR 4      /* by which the device's buffers are raised, once */
 
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
 static sem_t wake;
-static bool running, ended;
+static bool running, ending, ended;
+static int flush_result;
 static uint64_t untimed_seen;
 
 void cupti_work_wake(void)
@@ -84,11 +86,11 @@ static void *work(void *arg)
 		(void)clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_sec += PERIOD_S;
 		bool woken = sem_timedwait(&wake, &until) == 0;
-		if (!cupti_on() || __atomic_load_n(&ended, __ATOMIC_ACQUIRE))
+		if (!cupti_on() || __atomic_load_n(&ending, __ATOMIC_ACQUIRE))
 			return NULL;
 		if (pthread_mutex_lock(&busy))
 			continue;
-		if (cupti_on() && !ended) {
+		if (cupti_on() && !__atomic_load_n(&ending, __ATOMIC_ACQUIRE)) {
 			int64_t cpu = live_cpu_begin();
 			look_after();
 			if ((!woken || cupti_pool_refused()) && cupti_pool_changed())
@@ -141,7 +143,7 @@ void cupti_flush(bool wait)
 		return;
 	if (hold(wait ? END_WAIT_S : 1)) {
 		if (!ended)
-			(void)cupti.flush_all(wait ? CUPTI_FLUSH_FORCED : 0);
+			flush_result = cupti.flush_all(wait ? CUPTI_FLUSH_FORCED : 0);
 		(void)pthread_mutex_unlock(&busy);
 	}
 	settle_calls();
@@ -153,14 +155,57 @@ void cupti_forget(void)
 	__atomic_store_n(&running, false, __ATOMIC_RELEASE);
 }
 
+/* A buffer may be with a thread of libcupti's. */
+static void wait_for_buffers(void)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	for (int ms = 0; ms < MISSING_WAIT_MS && cupti_pool_missing(); ms++)
+		(void)nanosleep(&pause, NULL);
+}
+
+/* What did not come at the end is not zero. */
+static void tell_missing(void)
+{
+	char text[160];
+	size_t missing = cupti_pool_missing();
+	struct flow *f = missing ? live_take() : NULL;
+	if (!missing)
+		return;
+	if (f) {
+		flow_dropped(f, missing);
+		live_give(f);
+	}
+	cupti_result_text(flush_result, text, sizeof text);
+	if (cupti_pool_come() == 0)
+		live_refuse("failed", "CUPTI gave back none of its records%s%s",
+			    flush_result ? ": " : "", flush_result ? text : "");
+	else
+		live_note("CUPTI did not give back %zu of its buffers when the process ended: "
+			  "their records "
+			  "are missing%s%s",
+			  missing, flush_result ? ": " : "", flush_result ? text : "");
+}
+
 void cupti_end(void)
 {
-	if (!cupti_on())
+	if (!cupti_on() || __atomic_exchange_n(&ending, true, __ATOMIC_ACQ_REL))
 		return;
 	cupti_clock_check();
 	cupti_clock_tell();
-	look_after();
+	if (hold(END_WAIT_S)) {
+		look_after();
+		(void)pthread_mutex_unlock(&busy);
+	}
+	cupti_flush(false);
+	uint64_t untimed = cupti_untimed();
 	cupti_flush(true);
+	if (cupti_pool_used())
+		wait_for_buffers();
+	untimed = cupti_untimed() - untimed;
+	if (untimed)
+		live_note("%llu operations had no end when the process ended",
+			  (unsigned long long)untimed);
+	tell_missing();
 	cupti_record_notes();
 	live_finish();
 	/* For good: see above. */
