@@ -74,13 +74,15 @@ static int check(const struct connection *c, const struct frame *f, struct err *
 	if (f->type == FRAME_DECLARE) /* of a suite, not of a run */
 		return check_declare(&f->as.declare, err);
 	bool needs_exec = f->type == FRAME_EXECUTION_START || f->type == FRAME_EXECUTION_END ||
-			  f->type == FRAME_PROCESS;
+			  f->type == FRAME_PROCESS || f->type == FRAME_PICTURE;
 	if (!name_good(r) || (needs_exec && !name_good(e)))
 		return err_set(err, -EPERM,
 			       "a %s frame: a runner speaks of runs and their executions, by name",
 			       frame_name(f->type));
 	if (f->type == FRAME_PROCESS && !name_good(f->as.process.stream))
 		return err_set(err, -EBADMSG, "a process frame without a name");
+	if (f->type == FRAME_PICTURE && !name_good(f->as.picture.file))
+		return err_set(err, -EBADMSG, "a picture frame without a name");
 	text(run, r);
 	int rc = core_admits(c->agent->core, run, c->peer.uid);
 	if (rc == -EPERM)
@@ -113,6 +115,9 @@ static void sign(struct frame *f, const struct connection *c)
 			f->as.process.uid = uid;
 		/* The runner's look at the log takes the place of ours: our cost goes with it. */
 		follow_cost(c->agent, &f->as.process);
+		break;
+	case FRAME_PICTURE:
+		f->as.picture.uid = uid;
 		break;
 	case FRAME_RUN_END:
 		f->as.run_end.uid = uid;

@@ -40,6 +40,9 @@ void outbox_frame_times(const struct frame *f, int64_t *ret_from, int64_t *ret_t
 	case FRAME_NODE:
 		from = f->as.node.real_ns;
 		break;
+	case FRAME_PICTURE:
+		from = f->as.picture.real_ns;
+		break;
 	case FRAME_DECLARE:
 		from = f->as.declare.real_ns;
 		break;
@@ -82,6 +85,11 @@ static const char *what_of(const struct frame *f, struct str *ret_run, struct st
 		*ret_exec = f->as.context.exec;
 		*ret_bytes = f->as.context.values.n;
 		return "context";
+	case FRAME_PICTURE:
+		*ret_run = f->as.picture.run;
+		*ret_exec = f->as.picture.exec;
+		*ret_bytes = f->as.picture.data.n;
+		return "process";
 	case FRAME_DECLARE:
 		*ret_bytes = f->as.declare.cases.n;
 		return "declare";

@@ -17,6 +17,8 @@ struct str frame_run(const struct frame *f)
 		return f->as.execution_end.run;
 	case FRAME_PROCESS:
 		return f->as.process.run;
+	case FRAME_PICTURE:
+		return f->as.picture.run;
 	case FRAME_RUN_END:
 		return f->as.run_end.run;
 	default:
@@ -33,6 +35,8 @@ struct str frame_exec(const struct frame *f)
 		return f->as.execution_end.exec;
 	case FRAME_PROCESS:
 		return f->as.process.exec;
+	case FRAME_PICTURE:
+		return f->as.picture.exec;
 	default:
 		return (struct str){ .p = NULL };
 	}

@@ -7,6 +7,7 @@
 
 #include "core/metric.h"
 #include "lib/err.h"
+#include "schema/picture.h"
 #include "schema/record.h"
 #include "schema/roilog.h"
 
@@ -30,9 +31,14 @@ struct observed {
 	const double *rank_threads;       /* most threads seen of it, or NULL */
 	const struct timer_result *timer; /* region: timer; else NULL */
 	struct metric fom, own_timer;
-	/* Sentences about marks that could not be taken (library missing, no room for the log). */
+	/* Sentences about marks that could not be taken (library missing, no room for the log), and
+	 * about pictures that can't be read (NOTE_PICTURE). */
 	struct txts notes;
+	const struct picture *const *pictures; /* what a collector saw in its processes */
+	size_t n_pictures;
 };
+
+#define NOTE_PICTURE "picture " /* how notes about pictures begin */
 
 /* Adds to rec, in which identity, measurement (with region), inputs, fom.name/unit/better/
  * pattern, own_timer.pattern, launcher, placement, platform_info and provenance are already

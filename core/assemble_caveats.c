@@ -228,8 +228,11 @@ static int notes(struct assembly *a)
 			/* The two ways in which marks get lost before any log exists. */
 			bool library =
 				strstr(note, "marks are missing") || strstr(note, "marker library");
+			bool picture = strncmp(note, NOTE_PICTURE, strlen(NOTE_PICTURE)) == 0;
 			int rc = record_caveat(a->rec,
-					       library ? "marker_library_missing" : "marks_lost",
+					       picture   ? "picture_unreadable"
+					       : library ? "marker_library_missing"
+							 : "marks_lost",
 					       "%s: %s", a->all[i].seen->row.name, note);
 			if (rc)
 				return rc;
@@ -425,16 +428,10 @@ int put_caveats(struct assembly *a)
 {
 	/* The first five stand in the order of the published records. */
 	int (*const each[])(struct assembly *) = {
-		none,           unterminated,
-		lost_marks,     failed_waits,
-		differences,
-		many_processes, ranks_outside,
-		damaged_logs,   not_used,
-		notes,          session,
-		few_samples,    bad_samples,
-		steps_differ,   put_machine_caveats,
-		own_numbers,    declared,
-		profile,
+		none,           unterminated,  lost_marks,   failed_waits, differences,
+		many_processes, ranks_outside, damaged_logs, not_used,     notes,
+		session,        few_samples,   bad_samples,  steps_differ, put_machine_caveats,
+		own_numbers,    declared,      profile,
 	};
 	for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
 		int rc = each[i](a);

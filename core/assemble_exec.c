@@ -93,12 +93,21 @@ static const char *process_name(struct arena *arena, const struct roi_log *log)
 			    ranked ? log->rank : "", ranked ? ")" : "");
 }
 
+/* The first about marks. */
+static const char *note_of(const struct observed *seen)
+{
+	for (size_t i = 0; i < seen->notes.n; i++)
+		if (strncmp(seen->notes.items[i], NOTE_PICTURE, strlen(NOTE_PICTURE)) != 0)
+			return seen->notes.items[i];
+	return NULL;
+}
+
 /* Why an execution that ended well is no sample. NULL when it is one, or out of memory. */
 static const char *no_sample(struct assembly *a, const struct worked *w)
 {
 	struct arena *arena = &a->rec->arena;
 	const struct observed *seen = w->seen;
-	const char *note = seen->notes.n ? seen->notes.items[0] : NULL;
+	const char *note = note_of(seen);
 	if (!seen->n_logs || !w->entered)
 		return arena_printf(arena, "%s%s%s",
 				    seen->n_logs ? "never entered the region"

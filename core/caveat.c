@@ -19,6 +19,7 @@ const struct caveat_code caveat_codes[] = {
 	{ "ranks_outside_region", "Fewer processes entered the region than were asked for." },
 	{ "roi_log_damaged", "A part of a region log could not be used." },
 	{ "marks_lost", "A process could not write its marks; the sentence has the cause." },
+	{ "picture_unreadable", "What a collector left of a process can't be read; the sentence has the cause." },
 	{ "ranks_missing", "Processes of a launch never told of their marks; the sentence has which." },
 	{ "log_not_final", "The last that came of a process's marks is from before its end." },
 	{ "marker_library_missing", "A program is marked, but the library that writes the marks was not found." },

@@ -149,3 +149,45 @@ int observed_logs(struct observed *seen, struct roi_logs *logs, struct arena *a,
 	seen->rank_threads = threads;
 	return 0;
 }
+
+/* ---- pictures ---------------------------------------------------------------------------------
+ */
+
+static int by_picture_file(const void *x, const void *y)
+{
+	const struct carried_picture *const *a = x, *const *b = y;
+	int order = strcmp((*a)->file ? (*a)->file : "", (*b)->file ? (*b)->file : "");
+	return order ? order : *a < *b ? -1 : *a > *b; /* as they came */
+}
+
+int observed_pictures(struct observed *seen, struct arena *a, const struct carried_picture *list,
+		      size_t n, struct err *err)
+{
+	const struct carried_picture **sorted = arena_array(a, n + 1, sizeof *sorted);
+	const struct picture **items = arena_array(a, n + 1, sizeof *items);
+	int rc = sorted && items ? 0 : -ENOMEM;
+	size_t good = 0;
+	for (size_t i = 0; !rc && i < n; i++)
+		sorted[i] = &list[i];
+	if (!rc && n)
+		qsort(sorted, n, sizeof *sorted, by_picture_file);
+	for (size_t i = 0; !rc && i < n; i++) {
+		struct err why = { .text = "" };
+		struct picture *p = arena_alloc(a, sizeof *p);
+		rc = p ? picture_get(p, a, sorted[i]->file ? sorted[i]->file : "(no name)",
+				     sorted[i]->bytes ? sorted[i]->bytes : "", sorted[i]->n, &why)
+		       : -ENOMEM;
+		if (!rc) {
+			items[good++] = p;
+			continue;
+		}
+		const char *note = arena_printf(a, NOTE_PICTURE "%s", why.text);
+		if (rc != -ENOMEM)
+			rc = note ? add_note(seen, a, note) : -ENOMEM;
+	}
+	if (rc)
+		return err_set(err, rc, "out of memory");
+	seen->pictures = items;
+	seen->n_pictures = good;
+	return 0;
+}

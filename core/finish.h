@@ -44,4 +44,16 @@ struct carried_log {
 int observed_logs(struct observed *seen, struct roi_logs *logs, struct arena *a,
 		  const struct carried_log *list, size_t n, struct err *err);
 
+/* What a collector left of one process: the bytes of its file. */
+struct carried_picture {
+	const char *file; /* without its folder; NULL: not known */
+	const void *bytes;
+	size_t n;
+};
+
+/* Sets pictures of seen, by file as logs are; each lives in the arena. What is none leaves a note,
+ * unless the same note is there. Bytes may go afterwards. 0, -ENOMEM. */
+int observed_pictures(struct observed *seen, struct arena *a, const struct carried_picture *list,
+		      size_t n, struct err *err);
+
 #endif

@@ -451,6 +451,7 @@ int gather_frame(struct gather *g, const struct batch_sender *from, const struct
 	case FRAME_DECLARE:
 		return take_declare(g, f, err);
 	case FRAME_AGENT: /* done with the batch */
+	case FRAME_PICTURE: /* not kept: records made here have no device */
 	case FRAME_TYPES:
 		break;
 	}

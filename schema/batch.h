@@ -211,6 +211,23 @@
 #define DECLARE_MAX_TITLE 1024u /* bytes; a longer one is left out */
 #define DECLARE_MAX_CASES (BATCH_MAX_ITEMS / 3)
 
+/* The picture that a collector left of one process (schema/picture.h), as of one moment, whole or
+ * in pieces, as logs are. Known by run, execution and file. */
+#define FRAME_PICTURE_FIELDS(F)                                                                    \
+	F(txt, run, "", "run id")                                                                  \
+	F(txt, exec, "", "profiled.cupti")                                                         \
+	F(txt, stream, "", "of the process's mark log; null: not known")                           \
+	F(txt, file, "", "name of the picture, without its folder")                                \
+	F(u64, snapshot, "1", "counts up for each look at it")                                     \
+	F(u64, size, "B", "of the picture at that look")                                           \
+	F(u64, offset, "B", "where data belongs")                                                  \
+	F(bin, data, "", "the picture's own bytes")                                                \
+	F(ter, final, "", "the process is gone: nothing will follow")                              \
+	F(i64, real_ns, "ns", "when it was looked at")                                             \
+	F(txt, host, "", "node")                                                                   \
+	F(i64, pid, "", "on the node")                                                             \
+	F(i64, uid, "", "of its user, as the agent's socket tells")
+
 /* The number of a kind is for ever. */
 #define BATCH_FRAMES(X)                                                                            \
 	X(1, run_announce, RUN_ANNOUNCE)                                                           \
@@ -223,7 +240,8 @@
 	X(8, gap, GAP)                                                                             \
 	X(9, agent, AGENT)                                                                         \
 	X(10, node, NODE)                                                                          \
-	X(11, declare, DECLARE)
+	X(11, declare, DECLARE)                                                                    \
+	X(12, picture, PICTURE)
 
 #define BATCH_CTYPE_u64 uint64_t
 #define BATCH_CTYPE_i64 int64_t

@@ -140,11 +140,45 @@ static void declarations_are_read_as_ever(void **state)
 			    "tests/golden/batch/version-1-declare.txt", a_declaration);
 }
 
+static struct buf a_picture(void)
+{
+	struct batch_out out = { .frames = 0 };
+	struct buf b = { 0 };
+	struct frame f;
+	frame_clear(&f, FRAME_PICTURE);
+	struct frame_picture *p = &f.as.picture;
+	p->run = str_of("20260929T045201Z-0123abcd");
+	p->exec = str_of("profiled.opencl");
+	p->stream = str_of("0123-41-7.0");
+	p->file = str_of("0123-41-7.0.opencl.roipic");
+	p->snapshot = 3;
+	p->size = 9;
+	p->offset = 4;
+	p->data = str_of("bytes");
+	p->final = YES;
+	p->real_ns = 1764459419123456789;
+	p->host = str_of("node");
+	p->pid = 41;
+	p->uid = 1000;
+	put(&out, f);
+	end(&out, 11, &b);
+	batch_out_done(&out);
+	return b;
+}
+
+static void pictures_are_read_as_ever(void **state)
+{
+	(void)state;
+	assert_read_as_ever("tests/golden/batch/version-1-picture",
+			    "tests/golden/batch/version-1-picture.txt", a_picture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(version_1_is_read_as_ever),
 		cmocka_unit_test(declarations_are_read_as_ever),
+		cmocka_unit_test(pictures_are_read_as_ever),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

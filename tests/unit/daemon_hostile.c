@@ -298,6 +298,7 @@ static void spoil(struct frame *f, struct dice *d, unsigned few)
 	switch (f->type) {
 		EACH(CASE)
 	case FRAME_DECLARE:
+	case FRAME_PICTURE:
 	case FRAME_TYPES:
 		break;
 	}

@@ -153,6 +153,99 @@ static void logs_stand_in_the_order_of_their_files(void **state)
 	roilogs_done(&logs);
 }
 
+static void a_picture(struct buf *b, const char *stream)
+{
+	struct picture p;
+	picture_clear(&p);
+	p.collector = "opencl";
+	p.status = "ok";
+	p.stream = stream;
+	picture_put(b, &p);
+	assert_false(b->failed);
+}
+
+static void pictures_stand_in_the_order_of_their_files(void **state)
+{
+	(void)state;
+	struct arena a = { 0 };
+	struct observed seen;
+	struct buf one = { 0 }, two = { 0 };
+	a_picture(&one, "1");
+	a_picture(&two, "2");
+	const struct carried_picture list[] = {
+		{ "b.opencl.roipic", two.data, two.len },
+		{ "c.opencl.roipic", one.data, one.len - 1 },
+		{ "a.opencl.roipic", one.data, one.len },
+		{ "d.opencl.roipic", NULL, 0 },
+	};
+	see(&seen, "profiled.opencl", 6);
+	static const char *notes[] = {
+		"picture d.opencl.roipic: not a picture of a device collector"
+	};
+	seen.notes = (struct txts){ .items = notes, .n = 1 };
+	assert_int_equal(observed_pictures(&seen, &a, list, 4, NULL), 0);
+	buf_done(&one);
+	buf_done(&two);
+	assert_int_equal(seen.n_pictures, 2);
+	assert_string_equal(seen.pictures[0]->stream, "1");
+	assert_string_equal(seen.pictures[1]->stream, "2");
+	assert_int_equal(seen.notes.n, 2);
+	assert_non_null(strstr(seen.notes.items[1], "picture c.opencl.roipic: "));
+	arena_free(&a);
+}
+
+/* Why there is no region is said by what is known of marks. */
+static void a_damaged_picture_is_said_and_changes_nothing_else(void **state)
+{
+	(void)state;
+	struct roi_logs logs = { .n = 0 };
+	struct arena a = { 0 };
+	struct observed seen[2];
+	struct record rec;
+	const struct carried_log log = { "l", region, sizeof region - 1, NULL, NAN, NULL, NULL };
+	const struct carried_picture cut = { "p.opencl.roipic", "roimeter", 8 };
+	const struct run_close close = { true, 2, ROI_UNKNOWN };
+	see(&seen[0], "clean.0", 0);
+	see(&seen[1], "profiled.opencl", 1);
+	assert_int_equal(observed_logs(&seen[0], &logs, &a, &log, 1, NULL), 0);
+	assert_int_equal(observed_pictures(&seen[1], &a, &cut, 1, NULL), 0);
+	record_init(&rec);
+	assert_int_equal(record_finish(&rec, seen, 2, &close, NULL), 0);
+	assert_string_equal(rec.body.status, "roi_missing_in_profile");
+	assert_string_equal(rec.body.status_text, "profiled.opencl wrote no region log");
+	assert_true(rec.body.roi.wall_s == 1);
+	bool said = false;
+	for (size_t i = 0; i < rec.body.caveats.n; i++)
+		said |= strcmp(rec.body.caveats.items[i].code, "picture_unreadable") == 0;
+	assert_true(said);
+	record_done(&rec);
+	arena_free(&a);
+	roilogs_done(&logs);
+}
+
+static void no_picture_needs_memory_that_is_not_there(void **state)
+{
+	(void)state;
+	for (int n = 1; fail_alloc(n); n++) {
+		int left = alloc_left;
+		struct arena a = { 0 };
+		struct observed seen;
+		struct buf one = { 0 };
+		alloc_left = 0;
+		a_picture(&one, "1");
+		const struct carried_picture list[] = { { "a", one.data, one.len },
+							{ "b", "x", 1 } };
+		see(&seen, "profiled.opencl", 6);
+		seen.notes = (struct txts){ .n = 0 };
+		alloc_left = left;
+		int rc = observed_pictures(&seen, &a, list, 2, NULL);
+		assert_int_equal(rc, alloc_failed ? -ENOMEM : 0);
+		arena_free(&a);
+		buf_done(&one);
+	}
+	alloc_left = 0;
+}
+
 static void every_failed_allocation_is_survived(void **state)
 {
 	(void)state;
@@ -177,6 +270,9 @@ int main(void)
 		cmocka_unit_test(one_that_has_them_all_is_not),
 		cmocka_unit_test(a_run_without_executions_has_the_time_of_its_announcement),
 		cmocka_unit_test(logs_stand_in_the_order_of_their_files),
+		cmocka_unit_test(pictures_stand_in_the_order_of_their_files),
+		cmocka_unit_test(a_damaged_picture_is_said_and_changes_nothing_else),
+		cmocka_unit_test(no_picture_needs_memory_that_is_not_there),
 		cmocka_unit_test(every_failed_allocation_is_survived),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
