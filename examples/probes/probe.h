@@ -417,6 +417,7 @@ static int probe_spawn(const struct probe_options *o, char **argv, int argc, int
 	_exit(2);
 }
 
+static int probe_main(int, char **, const struct probe_backend *) __attribute__((unused));
 static int probe_main(int argc, char **argv, const struct probe_backend *b)
 {
 	struct probe_options o;

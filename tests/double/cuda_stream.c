@@ -266,6 +266,9 @@ DOUBLE_EXPORT CUresult CUDAAPI cuEventQuery(CUevent event)
 	LEAVE(event->time <= double_now() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
 }
 
+#ifdef cuEventElapsedTime
+#define ELAPSED_TWICE
+#endif
 DOUBLE_EXPORT CUresult CUDAAPI cuEventElapsedTime(float *ms, CUevent from, CUevent to)
 {
 	ENTER(cuEventElapsedTime);
@@ -274,6 +277,16 @@ DOUBLE_EXPORT CUresult CUDAAPI cuEventElapsedTime(float *ms, CUevent from, CUeve
 	*ms = (float)((double)(int64_t)(to->time - from->time) * 1e-6);
 	LEAVE(CUDA_SUCCESS);
 }
+
+#ifdef ELAPSED_TWICE
+/* Newer headers mean its second version by this name; both are exported. */
+DOUBLE_EXPORT CUresult CUDAAPI elapsed_time_1(float *ms, CUevent from, CUevent to) __asm__(
+	"cuEventElapsedTime");
+CUresult CUDAAPI elapsed_time_1(float *ms, CUevent from, CUevent to)
+{
+	return cuEventElapsedTime(ms, from, to);
+}
+#endif
 
 /* ---- modules and kernels ---- */
 
