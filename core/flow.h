@@ -1,13 +1,19 @@
 /* The time line of one process, folded while it comes: marks, device operations, runtime calls and
  * what its threads did go in, mostly in order; sums come out. Memory is bounded whatever the number
- * of operations, and nothing is allocated after flow_new but for names and devices that are new.
+ * of operations; what is allocated after flow_new is for names, devices, and lists up to their ceilings.
  * One engine for live collectors and for files. Pure: it knows no clock, file or thread; calls of one
  * flow must not overlap. All times are ns on one time line (any int64), ranges are half open.
  *
  * Operations wait in a ring that puts them in order of their begin. The oldest leaves it when the ring
  * is full, or when flow_settle says that nothing earlier will come: then its share in the windows, and
  * in the unions, is final. One that comes later than that counts in every sum but not in the unions,
- * and in picture.late. Windows must be known by then: what is open reaches to the end of time. */
+ * and in picture.late. Windows must be known by then: what is open reaches to the end of time.
+ *
+ * The gap: a call or a stretch of a thread may come later than that, since it is told of when it ends;
+ * how many came too late even so is picture.late_calls. Time that nothing covers is off the CPU if it
+ * lies between the first and the last stretch of a thread that was told; if any of the gap lies before
+ * or behind them, gap.cpu_ns and off_cpu_ns are null, and the parts do not sum to the total. Without
+ * calls (threads) the rest of the gap is nobody's, and null. */
 #ifndef CORE_FLOW_H
 #define CORE_FLOW_H
 
@@ -34,7 +40,9 @@ struct flow_options {
 };
 
 struct flow_op {
-	int64_t begin_ns, end_ns; /* end <= begin: untimed, counted and nothing else */
+	/* end <= begin, or 11 days and more: untimed, counted and nothing else; in the region if begin
+	 * lies there, or if nobody knows (begin <= 0) */
+	int64_t begin_ns, end_ns;
 	double bytes;             /* NAN unknown */
 	uint32_t device, name;    /* of flow_device and flow_name */
 	uint32_t category;        /* enum category, below CATEGORIES: the caller's duty */
@@ -53,11 +61,16 @@ int64_t flow_name(struct flow *f, const char *name, size_t n);
 int64_t flow_device(struct flow *f, const char *name, const char *id);
 
 /* A range that is known from end to end. In any order, but before the first operation that may touch
- * it is folded; empty ones are dropped. -ENOMEM. */
+ * it is folded, and before marks of its time; what lies earlier is cut off and counted in
+ * picture.late_marks. Empty ones are dropped. Each that operations have not reached takes 32 bytes.
+ * -ENOMEM. */
 int flow_range(struct flow *f, bool exclude, int64_t begin_ns, int64_t end_ns);
 
 /* Marks of a running program, of all its threads, in the order in which they happen. The region is
- * open while any thread has an entry open, and so are excludes. */
+ * open while any thread has an entry open, and so are excludes. END without BEGIN is ignored; excludes
+ * mean nothing outside the region and end with it. Marks earlier than the last one happen with it.
+ * Windows that wait for operations have a ceiling of four times max_ranges: then small gaps are closed,
+ * and their sum is picture.windows_closed_ns. -ENOMEM. */
 int flow_mark(struct flow *f, enum flow_mark what, int64_t at_ns);
 
 /* Is the region open, with excludes left out? */
@@ -67,16 +80,18 @@ void flow_op(struct flow *f, const struct flow_op *op);
 void flow_call(struct flow *f, int64_t begin_ns, int64_t end_ns, bool sync);
 /* What the host's threads did, in order of time: on: at least one was on a CPU. */
 void flow_thread(struct flow *f, int64_t begin_ns, int64_t end_ns, bool on);
-void flow_untimed(struct flow *f, uint64_t n); /* operations without a time */
+void flow_untimed(struct flow *f, uint64_t n); /* operations without a time: in both scopes */
 void flow_dropped(struct flow *f, uint64_t n); /* records that were lost; 0: that none was is known */
 void flow_graph(struct flow *f, uint64_t n);   /* graphs that were recorded as a whole */
 
 /* Nothing that begins earlier will come. Folds it. */
 void flow_settle(struct flow *f, int64_t before_ns);
 
-/* The sums as of now, with what still waits in the ring as if it were settled; the flow goes on.
- * Sets the fields that are about time lines and sums; who, where and why are the caller's (ret is
- * picture_clear first). In the arena. -ENOMEM. */
+/* The sums as of now, with what still waits in the ring as if it were settled; the flow goes on. A
+ * region that is open ends, in the picture, with the last thing that was told. Sets the fields that are
+ * about time lines and sums, and observes; who, where and why are the caller's (ret is picture_clear
+ * first). All devices of flow_device are in it, used or not: whole_busy_ns 0 says that it was idle.
+ * In the arena. -ENOMEM; -ERANGE where a picture can't hold the times (11 days). */
 int flow_picture(struct flow *f, struct arena *a, struct picture *ret, struct err *err);
 
 #endif

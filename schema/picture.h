@@ -102,7 +102,8 @@
 	F(num, collector_cpu_s, "s", "CPU time that collecting took in this process")           \
 	F(txts, notes, "", "sentences for the caveats")                                         \
 	F(num, pending, "1", "operations under way when this was written: in no sum")           \
-	F(num, collector_roi_cpu_s, "s", "of collector_cpu_s, what was inside the region")
+	F(num, collector_roi_cpu_s, "s", "of collector_cpu_s, what was inside the region")      \
+	F(num, late_calls, "1", "calls and stretches of threads that came too late for the gap's parts")
 
 #define PICTURE_BLOCKS(X)                          \
 	X(picture_sums, PICTURE_SUMS_FIELDS)       \
