@@ -13,8 +13,9 @@
 #include <stdlib.h>
 
 #define BUCKETS 256
-#define MAPS_MAX 65536 /* of a program that never unmaps; more are of unknown size when unmapped   \
-			*/
+#define MAPS_MAX                                                                                   \
+	65536 /* of a program that never unmaps; more are of unknown size when unmapped            \
+	       */
 
 struct map {
 	struct map *next;

@@ -18,6 +18,7 @@ struct command {
 	int64_t begun_ns;
 	double bytes;
 	uint32_t name, category;
+	bool graph;
 };
 
 static int64_t under_way; /* commands whose callback is to come */
@@ -78,7 +79,7 @@ static void CL_CALLBACK over(cl_event event, cl_int status, void *of)
 	int saved = errno;
 	int64_t cpu = live_cpu_begin(), start = 0, end = 0;
 	if (opencl_on()) {
-		bool timed = times_of(event, status, &start, &end) == 0;
+		bool timed = !c->graph && times_of(event, status, &start, &end) == 0;
 		if (timed)
 			opencl_device_times(c->device, c->begun_ns, &start, &end);
 		put(c, timed, start, end);
@@ -155,6 +156,7 @@ cl_int opencl_end(struct opencl_call *call, cl_command_queue queue, cl_int rc,
 			.bytes = w->bytes,
 			.name = name,
 			.category = w->category,
+			.graph = w->graph,
 		};
 		if (c.device) {
 			follow(*call->event, call->own != NULL, &c);

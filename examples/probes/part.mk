@@ -1,7 +1,15 @@
 # Probes for the test of collectors: the same exactly known work with each runtime. Built as a user
-# would: libc and the header of the marks. Libraries of a runtime are looked up when they run.
+# would: libc and the header of the marks. Libraries of a runtime are looked up when they run, but for
+# the loader of OpenCL, which programs are linked with.
 PROBES := host cuda
 PROBE_HEADERS := $(wildcard examples/probes/*.h) include/roimeter.h
+
+ifneq ($(shell $(PKG_CONFIG) --exists OpenCL && echo y),)
+PROBES += opencl
+PROBE_LIBS_probe_opencl := $(shell $(PKG_CONFIG) --libs OpenCL)
+else
+$(call example_left_out,probe_opencl of examples/probes/: no OpenCL loader; on Debian: apt install ocl-icd-opencl-dev)
+endif
 
 $(B)/examples/probes/%: examples/probes/%.c $(PROBE_HEADERS) $(B)/flags
 	@mkdir -p $(@D)

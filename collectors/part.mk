@@ -1,0 +1,2 @@
+# Libraries that a measured process loads to be watched. Each has a file of its own.
+-include $(wildcard collectors/part_*.mk)
