@@ -280,8 +280,8 @@ DOUBLE_EXPORT CUresult CUDAAPI cuEventElapsedTime(float *ms, CUevent from, CUeve
 
 #ifdef ELAPSED_TWICE
 /* Newer headers mean its second version by this name; both are exported. */
-DOUBLE_EXPORT CUresult CUDAAPI elapsed_time_1(float *ms, CUevent from, CUevent to) __asm__(
-	"cuEventElapsedTime");
+DOUBLE_EXPORT CUresult CUDAAPI elapsed_time_1(float *ms, CUevent from,
+					      CUevent to) __asm__("cuEventElapsedTime");
 CUresult CUDAAPI elapsed_time_1(float *ms, CUevent from, CUevent to)
 {
 	return cuEventElapsedTime(ms, from, to);

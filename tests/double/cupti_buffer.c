@@ -105,27 +105,40 @@ static void deliver(struct buffer *b)
 	/* The struct stays: a thread may still have it as its own, and sees that it is taken. */
 }
 
+/* Under the lock. */
+static bool some_ready(void)
+{
+	for (struct buffer *b = buffers; b; b = b->next)
+		if (!b->taken && b->full && !b->incomplete && b->used)
+			return true;
+	return false;
+}
+
+/* With CUPTI's own lock from before it takes a buffer until that is given back: a flush then never
+ * comes back while one is on its way. */
 static void *worker(void *arg)
 {
 	int64_t delay_ms = script_number("delay-ms", 0);
 	bool reorder = script_number("reorder", 0) != 0;
 
 	(void)arg;
-	pthread_mutex_lock(&lock);
 	for (;;) {
+		pthread_mutex_lock(&lock);
+		while (!some_ready())
+			pthread_cond_wait(&ready, &lock);
+		pthread_mutex_unlock(&lock);
+		if (delay_ms)
+			usleep((useconds_t)delay_ms * 1000);
+		cupti_own_lock();
+		pthread_mutex_lock(&lock);
 		/* With "reorder" the second of those that are ready goes first. */
 		struct buffer *b = reorder ? take(true, false, 1) : NULL;
 		if (!b)
 			b = take(true, false, 0);
-		if (!b) {
-			pthread_cond_wait(&ready, &lock);
-			continue;
-		}
 		pthread_mutex_unlock(&lock);
-		if (delay_ms)
-			usleep((useconds_t)delay_ms * 1000);
-		deliver(b);
-		pthread_mutex_lock(&lock);
+		if (b)
+			deliver(b);
+		cupti_own_unlock();
 	}
 	return NULL;
 }

@@ -26,10 +26,13 @@ $(B)/tests/double/libcuda.so.1: $(addprefix $(B)/tests/double/,cuda.o cuda_strea
 	$(CC) -shared -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' -o $@ $^ -lpthread -ldl
 
 $(B)/tests/double/libcupti.so.13: $(addprefix $(B)/tests/double/,cupti.o cupti_buffer.o cupti_record.o \
-		cupti_note.o) $(B)/tests/double/libdouble.so
+		cupti_note.o cupti_nvtx.o) $(B)/tests/double/libdouble.so
 	$(CC) -shared -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' -o $@ $^ -lpthread -ldl
 
-DOUBLES := $(addprefix $(B)/tests/double/,libcuda.so.1 libcupti.so.13)
+$(B)/tests/double/libdouble_clock.so: $(B)/tests/double/clock.o $(B)/tests/double/libdouble.so
+	$(CC) -shared -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' -o $@ $^ -lpthread -ldl
+
+DOUBLES := $(addprefix $(B)/tests/double/,libcuda.so.1 libcupti.so.13 libdouble_clock.so)
 CHECK_NEEDS += $(DOUBLES)
 
 # NVIDIA's own library, to walk the doubles' buffers.

@@ -5,7 +5,6 @@
  * Preloaded (LD_PRELOAD=libdouble.so), the marks and collectors of the program read the virtual
  * clock too. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,15 +198,4 @@ DOUBLE_EXPORT const struct double_driver *double_driver(void)
 DOUBLE_EXPORT uint32_t double_correlation(void)
 {
 	return __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
-}
-
-/* ---- the clock of the whole program, when preloaded ---- */
-
-DOUBLE_EXPORT int clock_gettime(clockid_t id, struct timespec *t)
-{
-	if (id == CLOCK_MONOTONIC && double_virtual()) {
-		timespec_of(double_now(), t);
-		return 0;
-	}
-	return syscall(SYS_clock_gettime, id, t) ? -1 : 0;
 }

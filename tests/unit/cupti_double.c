@@ -466,6 +466,59 @@ static void records_have_the_size_of_the_version(void **state)
 	in_child("clock virtual; cuda 11; longer 16", sizes_body);
 }
 
+/* ---- NVTX, as its header calls a tool ---- */
+
+static int (*push_slot)(const char *), (*pop_slot)(void);
+
+static int nvtx_functions(int module, void ****table, unsigned *n)
+{
+	static void **slots[16];
+
+	if (module != 1)
+		return 0;
+	slots[9] = (void **)&push_slot;
+	slots[11] = (void **)&pop_slot;
+	*table = slots;
+	*n = 16;
+	return 1;
+}
+
+static const void *nvtx_table(uint32_t id)
+{
+	static const struct {
+		size_t size;
+		int (*functions)(int, void ****, unsigned *);
+	} table = { sizeof table, nvtx_functions };
+
+	return id == 1 ? &table : NULL;
+}
+
+static void nvtx_body(void)
+{
+	begin();
+	CUPTI(cuptiActivityEnable, CUPTI_ACTIVITY_KIND_MARKER);
+	CHECK(((int (*)(const void *(*)(uint32_t)))symbol(
+		      cupti_library, "InitializeInjectionNvtx2"))(nvtx_table) == 1);
+	push_slot("outer");
+	push_slot("inner");
+	launch(NULL);
+	CHECK(pop_slot() == 1 && pop_slot() == 0 && pop_slot() < 0);
+	CUPTI(cuptiActivityFlushAll, 0);
+	CHECK(records() == 5);
+	CUpti_ActivityMarker2 *outer = record(0), *inner = record(1), *a = record(3),
+			      *b = record(4);
+	CHECK(!strcmp(outer->name, "outer") && !strcmp(inner->name, "inner") && !a->name);
+	CHECK(a->id == inner->id && b->id == outer->id && a->timestamp > inner->timestamp);
+	CHECK(outer->flags == CUPTI_ACTIVITY_FLAG_MARKER_START);
+	CHECK(b->flags == CUPTI_ACTIVITY_FLAG_MARKER_END);
+}
+
+static void ranges_are_marker_records(void **state)
+{
+	(void)state;
+	in_child("clock virtual", nvtx_body);
+}
+
 /* ---- NVIDIA's own library ---- */
 
 static const char *real_cupti(void)
@@ -585,6 +638,7 @@ int main(void)
 		cmocka_unit_test(calls_fail_as_the_script_says),
 		cmocka_unit_test(graphs_are_nodes_or_a_whole),
 		cmocka_unit_test(records_have_the_size_of_the_version),
+		cmocka_unit_test(ranges_are_marker_records),
 		cmocka_unit_test(nvidia_walks_the_buffers_of_the_double),
 	};
 
