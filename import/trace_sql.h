@@ -46,12 +46,14 @@ int trace_db_step(struct trace_db *d, sqlite3_stmt *s, struct err *err);
 
 enum cell { CELL_NULL, CELL_IS, CELL_BAD };
 
-/* A whole number: CELL_BAD where there is anything else. */
+/* A whole number: CELL_BAD where there is anything else. The value is looked at where it lies: one
+ * connection, one thread, and half the time of asking for its type and then for it. */
 static inline enum cell cell_int(sqlite3_stmt *s, int column, int64_t *ret)
 {
-	int type = sqlite3_column_type(s, column);
+	sqlite3_value *v = sqlite3_column_value(s, column);
+	int type = sqlite3_value_type(v);
 	if (type == SQLITE_INTEGER) {
-		*ret = sqlite3_column_int64(s, column);
+		*ret = sqlite3_value_int64(v);
 		return CELL_IS;
 	}
 	return type == SQLITE_NULL ? CELL_NULL : CELL_BAD;
