@@ -90,6 +90,33 @@ static char *uri_of(const char *file)
 	return b.data;
 }
 
+/* SQLite resolves links itself, and what stands behind /proc/self/fd/N of a file without a name is no
+ * path. So there the link is the path. */
+static int path_as_it_is(sqlite3_vfs *vfs, const char *path, int room, char *ret)
+{
+	(void)vfs;
+	int n = snprintf(ret, (size_t)room, "%s", path);
+	return n >= 0 && n < room ? SQLITE_OK : SQLITE_CANTOPEN;
+}
+
+static const char *vfs_of(const char *file)
+{
+	static sqlite3_vfs vfs;
+	if (strncmp(file, "/proc/self/fd/", 14) != 0)
+		return NULL;
+	if (!vfs.zName) {
+		const sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
+		if (!usual)
+			return NULL;
+		vfs = *usual;
+		vfs.pNext = NULL;
+		vfs.zName = "roimeter-descriptor";
+		vfs.xFullPathname = path_as_it_is;
+		(void)sqlite3_vfs_register(&vfs, 0);
+	}
+	return vfs.zName;
+}
+
 int trace_db_open(struct trace_db *ret, const char *file, const char *path, struct err *err)
 {
 	*ret = (struct trace_db){ .path = path };
@@ -100,7 +127,8 @@ int trace_db_open(struct trace_db *ret, const char *file, const char *path, stru
 	if (!uri)
 		return err_set(err, -ENOMEM, "out of memory");
 	rc = sqlite3_open_v2(uri, &ret->db,
-			     SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+			     SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
+			     vfs_of(file));
 	free(uri);
 	rc = rc ? sql_failed(ret, rc, err) : harden(ret, err);
 	if (rc)
