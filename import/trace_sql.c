@@ -4,10 +4,13 @@
 #include "import/trace_sql.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/buf.h"
 
@@ -90,31 +93,29 @@ static char *uri_of(const char *file)
 	return b.data;
 }
 
-/* SQLite resolves links itself, and what stands behind /proc/self/fd/N of a file without a name is no
- * path. So there the link is the path. */
-static int path_as_it_is(sqlite3_vfs *vfs, const char *path, int room, char *ret)
+/* A file without a name has no path that SQLite would open (it follows no link): it reads such a
+ * file where it is mapped. Nobody else has it, so it can't be cut meanwhile. */
+static int open_mapped(struct trace_db *ret, const char *file, const char *path, struct err *err)
 {
-	(void)vfs;
-	int n = snprintf(ret, (size_t)room, "%s", path);
-	return n >= 0 && n < room ? SQLITE_OK : SQLITE_CANTOPEN;
-}
-
-static const char *vfs_of(const char *file)
-{
-	static sqlite3_vfs vfs;
-	if (strncmp(file, "/proc/self/fd/", 14) != 0)
-		return NULL;
-	if (!vfs.zName) {
-		const sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
-		if (!usual)
-			return NULL;
-		vfs = *usual;
-		vfs.pNext = NULL;
-		vfs.zName = "roimeter-descriptor";
-		vfs.xFullPathname = path_as_it_is;
-		(void)sqlite3_vfs_register(&vfs, 0);
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	void *map = MAP_FAILED;
+	if (fd >= 0 && fstat(fd, &st) == 0)
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	int e = errno;
+	if (fd >= 0)
+		(void)close(fd);
+	if (map == MAP_FAILED)
+		return err_set(err, -e, "%s: its unpacked copy: %s", path, strerror(e));
+	size_t n = (size_t)st.st_size;
+	int rc = trace_db_memory(ret, map, n, path, err);
+	if (rc) {
+		(void)munmap(map, n);
+		return rc;
 	}
-	return vfs.zName;
+	ret->map = map;
+	ret->map_bytes = n;
+	return 0;
 }
 
 int trace_db_open(struct trace_db *ret, const char *file, const char *path, struct err *err)
@@ -123,12 +124,13 @@ int trace_db_open(struct trace_db *ret, const char *file, const char *path, stru
 	int rc = no_log_beside(path, err);
 	if (rc)
 		return rc;
+	if (strncmp(file, "/proc/self/fd/", 14) == 0)
+		return open_mapped(ret, file, path, err);
 	char *uri = uri_of(file);
 	if (!uri)
 		return err_set(err, -ENOMEM, "out of memory");
 	rc = sqlite3_open_v2(uri, &ret->db,
-			     SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
-			     vfs_of(file));
+			     SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
 	free(uri);
 	rc = rc ? sql_failed(ret, rc, err) : harden(ret, err);
 	if (rc)
@@ -157,6 +159,9 @@ void trace_db_close(struct trace_db *d)
 {
 	(void)sqlite3_close_v2(d->db);
 	d->db = NULL;
+	if (d->map)
+		(void)munmap(d->map, d->map_bytes);
+	d->map = NULL;
 }
 
 /* ---- tables -----------------------------------------------------------------------------------

@@ -15,6 +15,8 @@
 struct trace_db {
 	sqlite3 *db;
 	const char *path; /* for sentences; borrowed */
+	void *map;        /* of a file without a name; NULL */
+	size_t map_bytes;
 };
 
 /* file: what is opened, read-only and as it stands; path: what people know it by. -EINVAL: no
