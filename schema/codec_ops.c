@@ -6,6 +6,7 @@
  *            of these operations
  *   num    as in schema/wire.h; NUM_COMPUTED where the mean or the share is what total and
  *            count say, which it is in all records that we make
+ *   nums   0 null, or 1 + how many, and each as in schema/wire.h
  *
  * The columns are the fields of OP_FIELDS in their order, so appended ones are skipped by older
  * readers and null in older bytes, as in the body. */
@@ -91,10 +92,21 @@ static void put_text(struct wire_out *w, struct interned *t, const char *text)
 	wire_put_bytes(w, text, n);
 }
 
+static void put_numbers(struct wire_out *w, const struct nums *numbers)
+{
+	wire_put_varint(w, numbers->items ? (uint64_t)numbers->n + 1 : 0);
+	for (size_t i = 0; numbers->items && i < numbers->n; i++)
+		wire_put_num(w, numbers->items[i]);
+}
+
 static void put_column(struct wire_out *w, struct interned *t, const struct field *f,
 		       const struct op *ops, size_t n, double sum)
 {
 	for (size_t i = 0; i < n; i++) {
+		if (f->type == FIELD_NUMS) {
+			put_numbers(w, field_at(f, &ops[i]));
+			continue;
+		}
 		if (f->type == FIELD_TXT) {
 			put_text(w, t, txt_at(f, &ops[i]));
 			continue;
@@ -189,6 +201,26 @@ static const char *get_text(struct reader *r)
 	return r->texts[tag - 2];
 }
 
+static struct nums get_numbers(struct reader *r)
+{
+	struct nums ret = { 0 };
+	uint64_t n = wire_varint(&r->in);
+	if (!n || r->in.bad)
+		return ret;
+	if (n - 1 > (size_t)(r->in.end - r->in.at)) { /* each has a byte at least */
+		r->in.bad = true;
+		return ret;
+	}
+	ret.items = arena_array(r->arena, (size_t)n, sizeof *ret.items);
+	if (!ret.items) {
+		r->no_memory = r->in.bad = true;
+		return ret;
+	}
+	for (; ret.n < n - 1 && !r->in.bad; ret.n++)
+		ret.items[ret.n] = wire_num(&r->in, NULL);
+	return ret;
+}
+
 /* A number to be computed is marked, since the totals come in a later column than the mean. */
 #define TO_COMPUTE ((double)-INFINITY)
 
@@ -198,6 +230,10 @@ static void get_column(struct reader *r, const struct field *f, struct op *ops, 
 		void *to = field_in(f, &ops[i]);
 		if (f->type == FIELD_TXT) {
 			*(const char **)to = get_text(r);
+			continue;
+		}
+		if (f->type == FIELD_NUMS) {
+			*(struct nums *)to = get_numbers(r);
 			continue;
 		}
 		bool later;

@@ -93,10 +93,19 @@
 	F(num, c##_ops, "1", "operations of " #c " that touch the region") \
 	F(num, c##_bytes, "B", "bytes of " #c ", pro rata where cut")
 
-#define PER_DEVICE_FIELDS(F, B, L)                             \
-	F(txt, device, "", "the device's name on its node")    \
-	F(num, busy_s, "s", "union over all its processes")    \
-	F(num, processes, "1", "processes that used it")
+#define PER_DEVICE_FIELDS(F, B, L)                                                      \
+	F(txt, device, "", "the device's name on its node")                             \
+	F(num, busy_s, "s", "union over all its processes; null where that is not known") \
+	F(num, processes, "1", "processes that used it")                                \
+	F(txt, host, "", "node")                                                        \
+	F(txt, id, "", "the same in all processes of the node: UUID, PCI place")        \
+	F(num, process_busy_s, "s", "union within each process, summed over processes") \
+	F(num, busy_frac, "1", "busy_s / time in which any process of its node was in the region") \
+	F(num, idle_s, "s", "that time less busy_s")
+
+/* One more union for each category: by itself, so that one list is not moved. */
+#define CATEGORY_BUSY_FIELDS(F, c) \
+	F(num, c##_busy_s, "s", "union of " #c " within each process and device, summed")
 
 #define DEVICE_FIELDS(F, B, L)                                                        \
 	F(num, busy_s, "s", "union within each process, summed over processes")       \
@@ -120,7 +129,23 @@
 	CATEGORY_FIELDS(F, fill)                                                      \
 	CATEGORY_FIELDS(F, collective)                                                \
 	CATEGORY_FIELDS(F, other)                                                     \
-	L(per_device, per_device, "each device by itself")
+	L(per_device, per_device, "each device by itself")                            \
+	F(num, process_device_busy_s, "s", "union within each process and device, summed") \
+	F(num, device_overlap_s, "s", "op_time_sum_s - process_device_busy_s")        \
+	CATEGORY_BUSY_FIELDS(F, compute)                                              \
+	CATEGORY_BUSY_FIELDS(F, copy_h2d)                                             \
+	CATEGORY_BUSY_FIELDS(F, copy_d2h)                                             \
+	CATEGORY_BUSY_FIELDS(F, copy_d2d)                                             \
+	CATEGORY_BUSY_FIELDS(F, copy_other)                                           \
+	CATEGORY_BUSY_FIELDS(F, fill)                                                 \
+	CATEGORY_BUSY_FIELDS(F, collective)                                           \
+	CATEGORY_BUSY_FIELDS(F, other)                                                \
+	F(num, late_ops, "1", "operations that came too late for the unions; in all sums") \
+	F(num, graphs, "1", "graph launches recorded as a whole, their operations unseen") \
+	F(num, pending_ops, "1", "operations under way when the process ended; in no sum") \
+	F(num, union_error_s, "s", "job_busy_s and per_device may be too large by this, each") \
+	F(ter, incomplete, "", "something is known to be missing; the caveats say what") \
+	F(txt, execution, "", "that all this was seen in")
 
 #define RUNTIME_API_FIELDS(F, B, L)                                             \
 	F(txt, name, "", "cuda, hip, opencl")                                   \
@@ -129,7 +154,9 @@
 	F(num, sync_calls, "1", "those that wait for the device")               \
 	F(num, sync_s, "s", "their time")                                       \
 	F(num, whole_calls, "1", "calls in the whole process")                  \
-	F(num, whole_time_s, "s", "their time")
+	F(num, whole_time_s, "s", "their time")                                 \
+	F(num, whole_sync_calls, "1", "of these, those that wait for the device") \
+	F(num, whole_sync_s, "s", "their time")
 
 #define OP_FIELDS(F, B, L)                                      \
 	F(txt, name, "", "kernel or kind of copy")              \
@@ -139,7 +166,8 @@
 	F(num, avg_s, "s", "mean clipped length")               \
 	F(num, min_s, "s", "shortest")                          \
 	F(num, max_s, "s", "longest")                           \
-	F(num, share, "1", "of the total of all operations")
+	F(num, share, "1", "of the total of all operations")    \
+	F(nums, bins, "1", "histogram of the lengths: bin, count, bin, count, ...")
 
 #define IO_FIELDS(F, B, L)                                      \
 	F(num, read_bytes, "B", "read inside the region")       \
@@ -153,7 +181,9 @@
 	F(num, mpi_s, "s", "device idle, host in MPI")                       \
 	F(num, sync_s, "s", "device idle, host in a synchronising call")     \
 	F(num, cpu_s, "s", "device idle, host on the CPU")                   \
-	F(num, off_cpu_s, "s", "device idle, host off the CPU")
+	F(num, off_cpu_s, "s", "device idle, host off the CPU")              \
+	F(num, device_idle_s, "s", "the gap: region less busy_s, summed over processes") \
+	F(num, api_s, "s", "device idle, host in another call of the runtime")
 
 #define WHOLE_PROCESS_FIELDS(F, B, L)                        \
 	F(num, busy_s, "s", "device busy in the process")    \
@@ -165,7 +195,19 @@
 	CATEGORY_FIELDS(F, copy_other)                       \
 	CATEGORY_FIELDS(F, fill)                             \
 	CATEGORY_FIELDS(F, collective)                       \
-	CATEGORY_FIELDS(F, other)
+	CATEGORY_FIELDS(F, other)                            \
+	F(num, process_device_busy_s, "s", "union within each process and device, summed") \
+	F(num, device_overlap_s, "s", "op_time_sum_s - process_device_busy_s") \
+	CATEGORY_BUSY_FIELDS(F, compute)                     \
+	CATEGORY_BUSY_FIELDS(F, copy_h2d)                    \
+	CATEGORY_BUSY_FIELDS(F, copy_d2h)                    \
+	CATEGORY_BUSY_FIELDS(F, copy_d2d)                    \
+	CATEGORY_BUSY_FIELDS(F, copy_other)                  \
+	CATEGORY_BUSY_FIELDS(F, fill)                        \
+	CATEGORY_BUSY_FIELDS(F, collective)                  \
+	CATEGORY_BUSY_FIELDS(F, other)                       \
+	F(num, untimed_ops, "1", "operations without a usable time") \
+	L(per_device, per_device, "each device by itself")
 
 /* Medians over the used clean executions, unless said. */
 #define CONTEXT_FIELDS(F, B, L)                                                             \
@@ -263,9 +305,10 @@
 	F(num, mark_cost_s, "s", "their cost, from a calibration at attach")  \
 	F(num, runner_cpu_s, "s", "CPU time of the runner while executions ran") \
 	F(num, log_bytes, "B", "size of the region logs")                     \
-	F(num, collector_cpu_s, "s", "CPU time of the collectors")            \
+	F(num, collector_cpu_s, "s", "CPU time of the collectors, in the profiled execution") \
 	F(num, agent_cpu_s, "s", "CPU time of the agent")                     \
-	F(num, wakeups, "1", "times that runner or agent woke up")
+	F(num, wakeups, "1", "times that runner or agent woke up")            \
+	F(num, collector_roi_cpu_s, "s", "of collector_cpu_s, what was inside the region")
 
 #define EXECUTION_FIELDS(F, B, L)                                                     \
 	F(txt, name, "", "warmup.0, clean.2, profiled.cupti")                         \

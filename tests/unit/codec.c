@@ -245,11 +245,15 @@ static void operations_of_other_versions_are_read_as_far_as_known(void **state)
 	record_done(&rec);
 
 	/* One operation, and a column more than is known. */
-	assert_int_equal(op_block.count, 8);
-	static const unsigned char newer[] = { 1, 2, 9, 3, 1, 1, 'k', 1, 0,   1,   9,   1,   0,  1,
-					       0, 1, 0, 1, 0, 1, 0,   5, 'w', 'h', 'a', 't', '?' };
+	assert_int_equal(op_block.count, 9);
+	static const unsigned char newer[] = { 1, 2,  10, 3, 1,   1,   'k', 1,   0,  1, 9,
+					       1, 0,  1,  0, 1,   0,   1,   0,   1,  0, 3,
+					       3, 12, 6,  5, 'w', 'h', 'a', 't', '?' };
 	assert_int_equal(record_get(&rec, "\1\0", 2, newer, sizeof newer, NULL), 0);
 	assert_true(rec.body.ops.n == 1 && rec.body.ops.items[0].count == 4);
+	assert_int_equal(rec.body.ops.items[0].bins.n, 2);
+	assert_true(rec.body.ops.items[0].bins.items[0] == 7);
+	assert_true(rec.body.ops.items[0].bins.items[1] == 1);
 	record_done(&rec);
 }
 
