@@ -109,6 +109,9 @@ static struct {
 				    const struct cu_kernel_node *);
 	int (*cuGraphInstantiateWithFlags)(cu_handle *, cu_handle, unsigned long long);
 	int (*cuGraphLaunch)(cu_handle, cu_handle);
+	int (*cuMemAllocHost_v2)(void **, size_t);
+	int (*cuMemcpyHtoDAsync_v2)(cu_pointer, const void *, size_t, cu_handle);
+	int (*cuMemcpyDtoHAsync_v2)(void *, cu_pointer, size_t, cu_handle);
 	int (*cuEventCreate)(cu_handle *, unsigned);
 	int (*cuEventRecord)(cu_handle, cu_handle);
 	int (*cuEventElapsedTime)(float *, cu_handle, cu_handle);
@@ -144,6 +147,9 @@ static const struct {
 	FUNCTION(cuGraphAddKernelNode),
 	FUNCTION(cuGraphInstantiateWithFlags),
 	FUNCTION(cuGraphLaunch),
+	FUNCTION(cuMemAllocHost_v2),
+	FUNCTION(cuMemcpyHtoDAsync_v2),
+	FUNCTION(cuMemcpyDtoHAsync_v2),
 	FUNCTION(cuEventCreate),
 	FUNCTION(cuEventRecord),
 	FUNCTION(cuEventElapsedTime),

@@ -1,12 +1,13 @@
 /* Three loads of a CUDA device, timed by CUDA events as well: what the events say is compared with
  * what a collector says, and the wall time with and without one is what collecting costs.
  *
- *   loads launch|copy|long [COUNT]
+ *   loads launch|copy|long [COUNT [FILE]]
  *
  * launch: many launches of no length, the host is busy. copy: copies to the device and back, 16 MiB
  * each. long: launches of 20 ms. Prints a line of JSON: the region's wall time, its operations, and
  * the sum of the times between an event before and one behind each operation (launch: before and
- * behind all). */
+ * behind all). The line is put at the end of FILE, too: the last execution of a run is the one with
+ * the collector. */
 #include "examples/probes/probe.h"
 
 #include "examples/probes/cuda_driver.h"
@@ -15,7 +16,7 @@ enum { FLOATS = 4 << 20, MOST = 64 };
 
 static cu_handle context, function, stream, events[MOST][2];
 static cu_pointer memory;
-static float *host;
+static void *host;
 
 static int start(void)
 {
@@ -34,13 +35,13 @@ static int start(void)
 	TRY(cuStreamCreate, &stream, 0);
 	TRY(cuModuleLoadData, &module, kernel_text);
 	TRY(cuModuleGetFunction, &function, module, "roimeter_probe");
-	TRY(cuMemAlloc_v2, &memory, FLOATS * sizeof *host);
+	TRY(cuMemAlloc_v2, &memory, FLOATS * sizeof(float));
 	TRY(cuMemsetD32_v2, memory, 0, FLOATS);
 	for (int i = 0; i < MOST; i++)
 		for (int k = 0; k < 2; k++)
 			TRY(cuEventCreate, &events[i][k], 0);
-	host = (float *)calloc(FLOATS, sizeof *host);
-	return host ? 0 : probe_fail("no memory");
+	TRY(cuMemAllocHost_v2, &host, FLOATS * sizeof(float));
+	return 0;
 }
 
 static int launch(uint64_t wait_ns)
@@ -58,9 +59,9 @@ static int one(const char *load, int i)
 	if (load[0] != 'c')
 		return launch(load[1] == 'o' ? 20000000 : 0);
 	if (i % 2)
-		TRY(cuMemcpyDtoH_v2, host, memory, FLOATS * sizeof *host);
+		TRY(cuMemcpyDtoHAsync_v2, host, memory, FLOATS * sizeof(float), stream);
 	else
-		TRY(cuMemcpyHtoD_v2, memory, host, FLOATS * sizeof *host);
+		TRY(cuMemcpyHtoDAsync_v2, memory, host, FLOATS * sizeof(float), stream);
 	return 0;
 }
 
@@ -68,21 +69,28 @@ static int one(const char *load, int i)
 static int region(const char *load, int count)
 {
 	bool each = count <= MOST;
-	cu_handle at = load[0] == 'c' ? NULL : stream; /* the copies are on the null stream */
 
 	for (int i = 0; i < count; i++) {
 		if (each || i == 0)
-			TRY(cuEventRecord, events[each ? i : 0][0], at);
+			TRY(cuEventRecord, events[each ? i : 0][0], stream);
 		if (one(load, i))
 			return 1;
 		if (each || i == count - 1)
-			TRY(cuEventRecord, events[each ? i : 0][1], at);
+			TRY(cuEventRecord, events[each ? i : 0][1], stream);
 	}
 	TRY(cuCtxSynchronize);
 	return 0;
 }
 
-static int run(const char *load, int count)
+static void say(FILE *to, const char *load, int count, double region_s, double events_s)
+{
+	fprintf(to,
+		"{\"load\": \"%s\", \"device\": \"%s\", \"operations\": %d, \"region_s\": %.9f, "
+		"\"events_s\": %.9f}\n",
+		load, probe_device, count, region_s, events_s);
+}
+
+static int run(const char *load, int count, const char *path)
 {
 	double events_s = 0;
 
@@ -99,9 +107,15 @@ static int run(const char *load, int count)
 		TRY(cuEventElapsedTime, &ms, events[i][0], events[i][1]);
 		events_s += 1e-3 * (double)ms;
 	}
-	printf("{\"load\": \"%s\", \"device\": \"%s\", \"operations\": %d, \"region_s\": %.9f, "
-	       "\"events_s\": %.9f}\n",
-	       load, probe_device, count, region_s, events_s);
+	say(stdout, load, count, region_s, events_s);
+	if (path) {
+		FILE *f = fopen(path, "a");
+		if (!f)
+			return probe_fail("cannot open %s", path);
+		say(f, load, count, region_s, events_s);
+		if (fclose(f))
+			return probe_fail("cannot write %s", path);
+	}
 	return 0;
 }
 
@@ -115,9 +129,9 @@ int main(int argc, char **argv)
 
 	probe_name = "loads";
 	if (!known || count < 1 || count > 10000000)
-		return probe_fail("usage: loads launch|copy|long [COUNT]"), 2;
+		return probe_fail("usage: loads launch|copy|long [COUNT [FILE]]"), 2;
 	int rc = start();
 	if (!rc)
-		rc = run(load, (int)count);
+		rc = run(load, (int)count, argc > 3 ? argv[3] : NULL);
 	return rc < 0 ? 4 : rc ? 2 : 0;
 }
