@@ -376,7 +376,7 @@ static void expect_window(const struct trace_sink *t, json_t *w)
 }
 
 /* Of each file. false: there is no such file here. */
-static bool expect_file(const struct trace_sink *t, const char *path)
+static __attribute__((unused)) bool expect_file(const struct trace_sink *t, const char *path)
 {
 	json_t *json = json_load_file(path, 0, NULL);
 	if (!json)
@@ -393,7 +393,7 @@ static bool expect_file(const struct trace_sink *t, const char *path)
  */
 
 /* Unpacked or not; false: not there. */
-static bool plain_bytes(const char *path, struct buf *ret)
+static __attribute__((unused)) bool plain_bytes(const char *path, struct buf *ret)
 {
 	gzFile in = gzopen(path, "rb");
 	char piece[65536];
