@@ -129,8 +129,7 @@ int json_item(struct json_pull *j)
 	return follows(j);
 }
 
-/* ---- text
- * ------------------------------------------------------------------------------------------ */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 static int hex4(struct json_pull *j, unsigned *ret)
 {
@@ -261,8 +260,7 @@ int json_key(struct json_pull *j, struct str *ret)
 	return 1;
 }
 
-/* ---- numbers and words
- * -------------------------------------------------------------------------------- */
+/* ---- numbers and words ---------------------------------------------------------------------- */
 
 static int digits(struct json_pull *j, char *to, size_t *n)
 {

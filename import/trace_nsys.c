@@ -255,7 +255,7 @@ static int call(struct merge *m, const struct trace_cursor *c, struct err *err)
 	return rc ? rc : trace_call(m->n->t, process, c->start, c->end, sync);
 }
 
-/* ---- all tables --------------------------------------------------------------- */
+/* ---- all tables ----------------------------------------------------------------------------- */
 
 static int row(void *arg, const struct trace_cursor *c, struct err *err)
 {

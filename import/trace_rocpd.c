@@ -11,8 +11,7 @@
 
 #include "import/trace_rocpd_impl.h"
 
-/* ---- operations
- * ------------------------------------------------------------------------------------ */
+/* ---- operations ----------------------------------------------------------------------------- */
 
 static int unknown_agent(struct rocpd *r, int64_t id, uint32_t *ret)
 {
@@ -117,8 +116,7 @@ static int copy(struct rocpd *r, struct session *s, const struct trace_cursor *c
 			: trace_untimed(r->t, process, 1);
 }
 
-/* ---- regions
- * ----------------------------------------------------------------------------------------- */
+/* ---- regions -------------------------------------------------------------------------------- */
 
 static bool begins(struct str text, const char *word)
 {
@@ -230,8 +228,7 @@ static int call(struct rocpd *r, struct session *s, const struct trace_cursor *c
 	return rc ? rc : trace_call(r->t, rocpd_process(s, pid), c->start, c->end, known == 2);
 }
 
-/* ---- all of it
- * ------------------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------ */
 
 static int row(void *arg, const struct trace_cursor *c, struct err *err)
 {

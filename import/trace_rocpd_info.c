@@ -33,8 +33,7 @@ int rocpd_select(struct rocpd *r, const struct session *s, const char *table,
 	return trace_db_select(r->db, ret, name, columns, n, tail, err);
 }
 
-/* ---- text by number ----------------------------------------------------------------------------
- */
+/* ---- text by number ------------------------------------------------------------------------- */
 
 int rocpd_by_id(struct rocpd *r, sqlite3_stmt *s, int64_t id, struct err *err)
 {
@@ -54,8 +53,7 @@ int rocpd_string(struct rocpd *r, struct session *s, int64_t id, struct str *ret
 	return rc < 0 ? rc : 0;
 }
 
-/* ---- who and where
- * -------------------------------------------------------------------------------- */
+/* ---- who and where -------------------------------------------------------------------------- */
 
 static int read_agents(struct rocpd *r, struct session *s, struct err *err)
 {
@@ -183,8 +181,7 @@ struct agent *rocpd_agent(struct session *s, int64_t id)
 	return NULL;
 }
 
-/* ---- sessions
- * ------------------------------------------------------------------------------------------ */
+/* ---- sessions ------------------------------------------------------------------------------- */
 
 static int statement(struct rocpd *r, struct session *s, const char *table,
 		     const char *const *columns, size_t n, sqlite3_stmt **ret, struct err *err)

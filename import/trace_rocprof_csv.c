@@ -16,9 +16,7 @@
 #define FIELDS 64
 #define LINE_MAX_BYTES (1 << 20)
 
-/* ---- CSV
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- CSV ------------------------------------------------------------------------------------ */
 
 struct csv {
 	const struct roc_bytes *in;
@@ -133,8 +131,7 @@ static const char *field(const struct csv *c, int i)
 	return i >= 0 && (size_t)i < c->n ? c->text.data + c->at[i] : "";
 }
 
-/* ---- columns
- * -------------------------------------------------------------------------------------------- */
+/* ---- columns -------------------------------------------------------------------------------- */
 
 enum column { START, END, AGENT, KERNEL, DIRECTION, FROM, TO, BYTES, DOMAIN, FUNCTION, COLUMNS };
 
@@ -224,9 +221,7 @@ static int device_of(struct roc_csv *r, enum column k, uint32_t *ret)
 	return rc ? rc : trace_map_put(&r->agents, agent, 0, (uint64_t)*ret + 1);
 }
 
-/* ---- rows
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- rows ----------------------------------------------------------------------------------- */
 
 static int kernel(struct roc_csv *r, int64_t begin, int64_t end)
 {
@@ -302,9 +297,7 @@ static int rows(struct roc_csv *r)
 	return rc;
 }
 
-/* ---- the file
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- the file ------------------------------------------------------------------------------- */
 
 /* What stands before the kind of the file, with the folder, is the process; a number there its pid.
  */

@@ -59,8 +59,7 @@ static int handle(struct json_pull *j, int64_t *ret)
 	return rc;
 }
 
-/* ---- the process
- * ------------------------------------------------------------------------------------ */
+/* ---- the process ---------------------------------------------------------------------------- */
 
 static int node(struct roc_json *r, struct roc_tool *tool)
 {
@@ -123,8 +122,7 @@ static int metadata(struct roc_json *r, struct roc_tool *tool)
 	return rc;
 }
 
-/* ---- agents
- * --------------------------------------------------------------------------------------------- */
+/* ---- agents --------------------------------------------------------------------------------- */
 
 struct agent_fields {
 	int64_t type, node_id, index, location, domain, hip;
@@ -199,9 +197,7 @@ static int agent(struct roc_json *r, struct roc_tool *tool)
 	return 0;
 }
 
-/* ---- kernels
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- kernels -------------------------------------------------------------------------------- */
 
 static int kernel(struct roc_json *r, struct roc_tool *tool)
 {
@@ -239,9 +235,7 @@ static int kernel(struct roc_json *r, struct roc_tool *tool)
 	return trace_map_put(&tool->kernel_ids, id, 0, tool->n_kernels) ? no_memory(r) : 0;
 }
 
-/* ---- strings
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- strings -------------------------------------------------------------------------------- */
 
 static int operations(struct roc_json *r, struct roc_kind *kind)
 {

@@ -20,8 +20,7 @@ static bool is(struct str text, const char *word)
 	return text.n == strlen(word) && memcmp(text.p, word, text.n) == 0;
 }
 
-/* ---- one record
- * --------------------------------------------------------------------------------------- */
+/* ---- one record ----------------------------------------------------------------------------- */
 
 /* A number of an object in it: {"handle": 5}. */
 static int inner(struct json_pull *j, const char *name, int64_t *ret)
@@ -87,8 +86,7 @@ static int record(struct json_pull *j, struct record_of *d)
 	return 0;
 }
 
-/* ---- what it means
- * ------------------------------------------------------------------------------------- */
+/* ---- what it means -------------------------------------------------------------------------- */
 
 static const char *operation_name(const struct roc_tool *tool, const struct record_of *d)
 {
@@ -207,8 +205,7 @@ static int range(struct roc_json *r, struct roc_tool *tool, const struct record_
 		    : 0;
 }
 
-/* ---- lists of them
- * ----------------------------------------------------------------------------------------- */
+/* ---- lists of them -------------------------------------------------------------------------- */
 
 static int each(struct roc_json *r, struct roc_tool *tool,
 		int (*take)(struct roc_json *r, struct roc_tool *tool, const struct record_of *d))
@@ -263,9 +260,7 @@ static int records_of(struct roc_json *r, struct roc_tool *tool)
 	return rc;
 }
 
-/* ---- processes
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- processes ------------------------------------------------------------------------------ */
 
 static struct roc_tool *tool_at(struct roc_json *r, size_t i)
 {

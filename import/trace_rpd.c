@@ -52,8 +52,7 @@ static int string_of(struct rpd *r, int64_t id, struct str *ret, struct err *err
 	return rc < 0 ? rc : 0;
 }
 
-/* ---- processes
- * ----------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------ */
 
 static int tell_process(struct rpd *r, int64_t pid)
 {
@@ -122,8 +121,7 @@ static int index_owners(struct rpd *r, struct err *err)
 		  : 0;
 }
 
-/* ---- sizes of copies
- * ------------------------------------------------------------------------------- */
+/* ---- sizes of copies ------------------------------------------------------------------------ */
 
 /* A call may have several operations, and its size is then none of theirs. */
 static int read_sizes(struct rpd *r, struct err *err)
@@ -156,8 +154,7 @@ static int read_sizes(struct rpd *r, struct err *err)
 	return rc;
 }
 
-/* ---- operations
- * ---------------------------------------------------------------------------------------- */
+/* ---- operations ----------------------------------------------------------------------------- */
 
 static bool is(struct str text, const char *word)
 {
@@ -261,8 +258,7 @@ static int operation(struct rpd *r, const struct trace_cursor *c, struct err *er
 			: trace_untimed(r->t, process, 1);
 }
 
-/* ---- calls and markers
- * ------------------------------------------------------------------------------------ */
+/* ---- calls and markers ---------------------------------------------------------------------- */
 
 static int call(struct rpd *r, const struct trace_cursor *c, struct err *err)
 {
@@ -302,8 +298,7 @@ static int range(struct rpd *r, const struct trace_cursor *c, struct err *err)
 	return rc ? rc : trace_range(r->t, pid, text, c->start, c->end);
 }
 
-/* ---- all of it
- * --------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------ */
 
 static int row(void *arg, const struct trace_cursor *c, struct err *err)
 {

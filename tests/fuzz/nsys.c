@@ -9,12 +9,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static int count(void *steps)
 {
-	return ++*(int *)steps > 200; /* 200,000 steps of SQLite's machine: enough for any of a corpus */
+	return ++*(int *)steps >
+	       200; /* 200,000 steps of SQLite's machine: enough for any of a corpus */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	static int (*const readers[])(struct trace_db * db, enum trace_pass pass, struct trace_sink * t,
+	static int (*const readers[])(struct trace_db * db, enum trace_pass pass,
+				      struct trace_sink * t,
 				      struct err * err) = { nsys_read_db, rocpd_read, rpd_read };
 	if (n > 1 << 20)
 		return 0;

@@ -26,8 +26,8 @@ static void look_at_text(struct trace_sink *t, const char *text)
 		look_at(t, text, strlen(text));
 }
 
-int trace_process(struct trace_sink *t, int64_t process, const char *host, const char *pid, const char *rank,
-		  const char *exe)
+int trace_process(struct trace_sink *t, int64_t process, const char *host, const char *pid,
+		  const char *rank, const char *exe)
 {
 	(void)process;
 	look_at_text(t, host);
@@ -82,7 +82,8 @@ bool trace_wants(const struct trace_sink *t, struct str name)
 	return name.n % 2 == 0;
 }
 
-int trace_range(struct trace_sink *t, int64_t process, struct str name, int64_t begin_ns, int64_t end_ns)
+int trace_range(struct trace_sink *t, int64_t process, struct str name, int64_t begin_ns,
+		int64_t end_ns)
 {
 	(void)process;
 	if (!name.p || begin_ns < 0 || end_ns < 0)
@@ -100,8 +101,8 @@ int trace_name(struct trace_sink *t, struct str name, uint32_t *ret)
 	return 0;
 }
 
-int trace_op(struct trace_sink *t, int64_t process, uint32_t device, enum category category, uint32_t name,
-	     int64_t begin_ns, int64_t end_ns, double bytes)
+int trace_op(struct trace_sink *t, int64_t process, uint32_t device, enum category category,
+	     uint32_t name, int64_t begin_ns, int64_t end_ns, double bytes)
 {
 	(void)process;
 	if (device >= t->devices || name >= t->names || category >= CATEGORIES || begin_ns < 0 ||

@@ -33,8 +33,7 @@ static void read_with(struct trace_sink *t, const struct trace_reader *reader, c
 	source_close(s);
 }
 
-/* ---- is it all there?
- * ---------------------------------------------------------------------------------- */
+/* ---- is it all there? ----------------------------------------------------------------------- */
 
 struct seen {
 	int64_t processes[2];
@@ -114,9 +113,7 @@ static void all_is_there(struct trace_sink *t, unsigned observes, bool sized)
 #define KERNELS (1u << COMPUTE | 1u << COLLECTIVE)
 #define COPIES (1u << COPY_H2D | 1u << COPY_D2H | 1u << COPY_D2D | 1u << COPY_OTHER)
 
-/* ---- formats
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- formats -------------------------------------------------------------------------------- */
 
 static void nsys_of_four_generations(void **state)
 {

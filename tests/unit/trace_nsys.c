@@ -37,8 +37,7 @@ static void read_file(struct trace_sink *t, const char *path, enum trace_pass pa
 	buf_done(&b);
 }
 
-/* ---- a database of our own
- * -------------------------------------------------------------------------- */
+/* ---- a database of our own ------------------------------------------------------------------ */
 
 static sqlite3 *make(const char *sql)
 {
@@ -93,8 +92,7 @@ static void refuses(const char *sql, const char *word)
 	sink_done(&t);
 }
 
-/* ---- files of others
- * ---------------------------------------------------------------------------------- */
+/* ---- files of others ------------------------------------------------------------------------ */
 
 static const char *const files[] = { "nsys-2022.2-saxpy-mpi", "nsys-minimal-handmade",
 				     "nsys-2024.5-cloverleaf-a100", "nsys-2026.2-h100-2gpu",
@@ -173,8 +171,7 @@ static void a_credential_is_named_and_its_value_nowhere(void **state)
 	sink_done(&t);
 }
 
-/* ---- what is not there
- * ---------------------------------------------------------------------------------- */
+/* ---- what is not there ---------------------------------------------------------------------- */
 
 #define ALL_BUT_OTHER ((1u << CATEGORIES) - 1 - (1u << OTHER))
 
@@ -239,8 +236,7 @@ static void copies_of_unified_memory_have_their_direction(void **state)
 	sink_done(&t);
 }
 
-/* ---- processes and devices
- * -------------------------------------------------------------------------------- */
+/* ---- processes and devices ------------------------------------------------------------------ */
 
 #define TWO_ZEROS                                                                                  \
 	KERNELS_TABLE "insert into CUPTI_ACTIVITY_KIND_KERNEL values (1, 5, 0, " PID(              \
@@ -334,9 +330,7 @@ static void rows_in_any_order_are_put_in_order_when_asked(void **state)
 	sink_done(&t);
 }
 
-/* ---- ranges
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- ranges --------------------------------------------------------------------------------- */
 
 static void ranges_are_pushed_started_or_brought_in_and_closed(void **state)
 {
@@ -372,8 +366,7 @@ static void ranges_are_pushed_started_or_brought_in_and_closed(void **state)
 	sink_done(&t);
 }
 
-/* ---- what is broken
- * ------------------------------------------------------------------------------------------- */
+/* ---- what is broken ------------------------------------------------------------------------- */
 
 static void what_is_no_export_is_refused(void **state)
 {

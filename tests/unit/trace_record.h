@@ -223,8 +223,7 @@ static void sink_done(struct trace_sink *t)
 	*t = (struct trace_sink){ 0 };
 }
 
-/* ---- windows ------------------------------------------------------------------------------------
- */
+/* ---- windows -------------------------------------------------------------------------------- */
 
 struct span {
 	int64_t b, e;
@@ -389,8 +388,7 @@ static __attribute__((unused)) bool expect_file(const struct trace_sink *t, cons
 	return true;
 }
 
-/* ---- files --------------------------------------------------------------------------------------
- */
+/* ---- files ---------------------------------------------------------------------------------- */
 
 /* Unpacked or not; false: not there. */
 static __attribute__((unused)) bool plain_bytes(const char *path, struct buf *ret)

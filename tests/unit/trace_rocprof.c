@@ -14,8 +14,7 @@
 #define HERE "tests/fixtures/device/"
 #define SHARED "../shared/data/device/"
 
-/* ---- where bytes come from
- * ---------------------------------------------------------------------------- */
+/* ---- where bytes come from ------------------------------------------------------------------ */
 
 struct memory {
 	const char *bytes;
@@ -142,8 +141,7 @@ static void sql_refuses(const char *sql, const char *word)
 	sink_done(&t);
 }
 
-/* ---- files of others
- * ---------------------------------------------------------------------------------- */
+/* ---- files of others ------------------------------------------------------------------------ */
 
 static void every_window_of(const char *folder, const char *name, enum trace_pass pass)
 {
@@ -218,9 +216,7 @@ static void who_ran_and_on_what(void **state)
 	sink_done(&t);
 }
 
-/* ---- rocpd
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- rocpd ---------------------------------------------------------------------------------- */
 
 #define SESSION(s)                                                                                 \
 	"create table rocpd_string" s " (id integer primary key, string text);"                    \
@@ -358,9 +354,7 @@ static void databases_that_are_broken_are_refused(void **state)
 	sink_done(&t);
 }
 
-/* ---- rpd
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- rpd ------------------------------------------------------------------------------------ */
 
 #define RPD                                                                                        \
 	"create table rocpd_string (id integer primary key, string text);"                         \
@@ -407,9 +401,7 @@ static void operations_belong_to_the_process_of_their_call(void **state)
 	sink_done(&t);
 }
 
-/* ---- JSON
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- JSON ----------------------------------------------------------------------------------- */
 
 #define RECORDS(kernels, copies, markers, calls)                                                   \
 	"\"buffer_records\": {\"kernel_dispatch\": [" kernels "], \"memory_copy\": [" copies "], " \
@@ -536,9 +528,7 @@ static void json_that_is_broken_is_refused(void **state)
 	}
 }
 
-/* ---- CSV
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- CSV ------------------------------------------------------------------------------------ */
 
 #define KERNEL_HEAD "\"Kind\",\"Agent_Id\",\"Kernel_Name\",\"Start_Timestamp\",\"End_Timestamp\"\n"
 #define COPY_HEAD                                                                                  \

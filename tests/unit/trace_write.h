@@ -82,8 +82,7 @@ static long long line_end(const struct line_op *o)
 	return LINE_BASE + (o->end ? o->end : o->begin);
 }
 
-/* ---- databases ----------------------------------------------------------------------------------
- */
+/* ---- databases ------------------------------------------------------------------------------ */
 
 static void line_run(sqlite3 *db, const char *sql)
 {
@@ -348,8 +347,7 @@ static void line_write_rpd(const char *path)
 	line_close(db);
 }
 
-/* ---- text
- * ------------------------------------------------------------------------------------------ */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 static FILE *line_file(const char *path)
 {
