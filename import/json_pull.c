@@ -24,11 +24,8 @@ int json_wrong(struct json_pull *j, const char *what)
 	return err_set(j->err, j->rc, "%s: byte %llu: %s", j->path, (unsigned long long)at, what);
 }
 
-/* The next byte without taking it; -1 at the end, below -1 a failure. */
-static int look(struct json_pull *j)
+static int next_piece(struct json_pull *j)
 {
-	if (j->p < j->end)
-		return (unsigned char)*j->p;
 	if (j->rc)
 		return -2;
 	const char *piece;
@@ -44,7 +41,13 @@ static int look(struct json_pull *j)
 	return (unsigned char)*j->p;
 }
 
-static int take(struct json_pull *j)
+/* The next byte without taking it; -1 at the end, below -1 a failure. */
+static inline int look(struct json_pull *j)
+{
+	return j->p < j->end ? (unsigned char)*j->p : next_piece(j);
+}
+
+static inline int take(struct json_pull *j)
 {
 	int c = look(j);
 	if (c >= 0)
@@ -52,7 +55,7 @@ static int take(struct json_pull *j)
 	return c;
 }
 
-static int blanks(struct json_pull *j)
+static inline int blanks(struct json_pull *j)
 {
 	int c;
 	while ((c = look(j)) == ' ' || c == '\n' || c == '\t' || c == '\r')
@@ -77,7 +80,7 @@ int json_peek(struct json_pull *j)
 		return j->rc;
 	if (c < 0)
 		return 0;
-	if (c == '-' || isdigit(c))
+	if (c == '-' || (c >= '0' && c <= '9'))
 		return '0';
 	if (strchr("{[\"tfn", c) && c)
 		return c;
@@ -223,7 +226,27 @@ static int string(struct json_pull *j, struct buf *b)
 	}
 }
 
-static int text(struct json_pull *j, struct buf *b, struct str *ret)
+/* Most texts lie in one piece and have no escapes: they are lent as they lie. A key only if what
+ * stands after it, up to the colon, does too: the next piece may take the place of this one. */
+static bool lies_whole(struct json_pull *j, bool key, struct str *ret)
+{
+	const char *p = j->p;
+	while (p < j->end && *p != '"' && *p != '\\' && (unsigned char)*p >= ' ')
+		p++;
+	if (p == j->end || *p != '"')
+		return false;
+	const char *after = p + 1;
+	while (key && after < j->end &&
+	       (*after == ' ' || *after == '\n' || *after == '\t' || *after == '\r'))
+		after++;
+	if (key && (after == j->end || *after != ':'))
+		return false;
+	*ret = (struct str){ j->p, (size_t)(p - j->p) };
+	j->p = after;
+	return true;
+}
+
+static int text(struct json_pull *j, struct buf *b, bool key, struct str *ret)
 {
 	int c = blanks(j);
 	if (j->rc)
@@ -231,26 +254,22 @@ static int text(struct json_pull *j, struct buf *b, struct str *ret)
 	if (c != '"')
 		return unexpected(j, c, "a text should stand here");
 	j->p++;
+	if (lies_whole(j, key, ret))
+		return 0;
 	buf_put(b, "", 0);
 	int rc = string(j, b);
-	if (!rc && ret)
+	if (!rc)
 		*ret = (struct str){ b->len ? b->data : "", b->len };
 	return rc;
 }
 
 int json_pull_text(struct json_pull *j, struct str *ret)
 {
-	return text(j, &j->text, ret);
+	return text(j, &j->text, false, ret);
 }
 
-int json_key(struct json_pull *j, struct str *ret)
+static int colon(struct json_pull *j)
 {
-	int rc = follows(j);
-	if (rc <= 0)
-		return rc;
-	rc = text(j, &j->key, ret);
-	if (rc)
-		return rc;
 	int c = blanks(j);
 	if (j->rc)
 		return j->rc;
@@ -260,13 +279,43 @@ int json_key(struct json_pull *j, struct str *ret)
 	return 1;
 }
 
+int json_key(struct json_pull *j, struct str *ret)
+{
+	int rc = follows(j);
+	if (rc <= 0)
+		return rc;
+	rc = text(j, &j->key, true, ret);
+	return rc ? rc : colon(j);
+}
+
+/* One that nobody looks at. */
+static int skip_key(struct json_pull *j)
+{
+	int rc = follows(j);
+	if (rc <= 0)
+		return rc;
+	int c = blanks(j);
+	if (j->rc)
+		return j->rc;
+	if (c != '"')
+		return unexpected(j, c, "a text should stand here");
+	j->p++;
+	rc = string(j, NULL);
+	return rc ? rc : colon(j);
+}
+
 /* ---- numbers and words ---------------------------------------------------------------------- */
+
+static bool is_digit(int c)
+{
+	return (unsigned)c - '0' < 10;
+}
 
 static int digits(struct json_pull *j, char *to, size_t *n)
 {
 	size_t before = *n;
 	int c;
-	while ((c = look(j)) >= 0 && isdigit(c)) {
+	while (is_digit(c = look(j))) {
 		if (*n >= 60)
 			return json_wrong(j, "a number of over 60 digits");
 		to[(*n)++] = (char)c;
@@ -315,15 +364,19 @@ int json_int(struct json_pull *j, int64_t *ret)
 	int c = blanks(j);
 	if (j->rc)
 		return j->rc;
-	if (c < 0 || (c != '-' && !isdigit(c)))
+	if (c < 0 || (c != '-' && !is_digit(c)))
 		return unexpected(j, c, "a number should stand here");
 	int rc = number(j, s, &n, &whole);
 	if (rc)
 		return rc;
-	errno = 0;
-	*ret = strtoll(s, NULL, 10);
-	if (!whole || errno)
+	bool negative = s[0] == '-';
+	int64_t value = 0;
+	for (size_t i = negative; i < n && whole; i++)
+		whole = !__builtin_mul_overflow(value, 10, &value) &&
+			!__builtin_add_overflow(value, s[i] - '0', &value);
+	if (!whole)
 		return json_wrong(j, "a whole number below 2^63 should stand here");
+	*ret = negative ? -value : value;
 	return 0;
 }
 
@@ -367,8 +420,7 @@ int json_skip(struct json_pull *j)
 		rc = c == '{' || c == '[' ? json_enter(j, (char)c) : scalar(j, c);
 		/* Close what ends here; go on with the next item. */
 		while (!rc && j->depth > level) {
-			struct str key;
-			rc = j->closes[j->depth - 1] == '}' ? json_key(j, &key) : json_item(j);
+			rc = j->closes[j->depth - 1] == '}' ? skip_key(j) : follows(j);
 			if (rc > 0)
 				break;
 		}

@@ -313,6 +313,16 @@ static int list_of(struct roc_json *r, struct roc_tool *tool,
 	return rc;
 }
 
+static int agents(struct roc_json *r, struct roc_tool *tool)
+{
+	return list_of(r, tool, agent);
+}
+
+static int kernels(struct roc_json *r, struct roc_tool *tool)
+{
+	return list_of(r, tool, kernel);
+}
+
 static int strings(struct roc_json *r, struct roc_tool *tool)
 {
 	struct str key;
@@ -330,17 +340,24 @@ static int strings(struct roc_json *r, struct roc_tool *tool)
 
 int roc_json_facts(struct roc_json *r, struct roc_tool *tool)
 {
+	static const struct {
+		const char *key;
+		int (*take)(struct roc_json *r, struct roc_tool *tool);
+	} facts[] = { { "metadata", metadata },
+		      { "agents", agents },
+		      { "kernel_symbols", kernels },
+		      { "strings", strings } };
 	struct str key;
 	int rc = json_enter(&r->j, '{');
 	while (!rc && (rc = json_key(&r->j, &key)) > 0) {
-		if (is(key, "metadata"))
-			rc = metadata(r, tool);
-		else if (is(key, "agents"))
-			rc = list_of(r, tool, agent);
-		else if (is(key, "kernel_symbols"))
-			rc = list_of(r, tool, kernel);
-		else if (is(key, "strings"))
-			rc = strings(r, tool);
+		size_t k = 0;
+		while (k < 4 && !is(key, facts[k].key))
+			k++;
+		if (k < 4) {
+			tool->known |= 1u << k;
+			rc = facts[k].take(r, tool);
+		} else if (is(key, "buffer_records") && tool->known == ROC_KNOWN)
+			rc = roc_json_records(r, tool);
 		else
 			rc = json_skip(&r->j);
 	}

@@ -231,11 +231,51 @@ static int look(struct roc_json *r, bool *seen)
 	return rc;
 }
 
-static int records(struct roc_json *r, struct roc_tool *tool)
+static int tell_process(struct roc_json *r, struct roc_tool *tool)
+{
+	char pid[24];
+	size_t index = (size_t)(tool - r->tools);
+	tool->process = tool->pid;
+	for (size_t i = 0; i < index; i++)
+		if (r->tools[i].pid == tool->pid) /* of another node */
+			tool->process = (int64_t)((uint64_t)index << 40) ^ tool->pid;
+	if (r->pass != TRACE_RANGES)
+		return 0;
+	(void)snprintf(pid, sizeof pid, "%lld", (long long)tool->pid);
+	return trace_process(r->t, tool->process, tool->host[0] ? tool->host : NULL, pid, NULL,
+			     tool->exe[0] ? tool->exe : NULL);
+}
+
+static int tell_agents(struct roc_json *r, struct roc_tool *tool)
+{
+	for (size_t i = 0; i < tool->n_agents; i++) {
+		uint32_t device;
+		struct roc_agent *a = &tool->agents[i];
+		int rc = a->type == ROC_GPU && a->visible ? device_of(r, a, a->handle, &device) : 0;
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int tell_tool(struct roc_json *r, struct roc_tool *tool)
+{
+	if (tool->told)
+		return 0;
+	tool->told = true;
+	int rc = tell_process(r, tool);
+	return rc || r->pass == TRACE_RANGES ? rc : tell_agents(r, tool);
+}
+
+int roc_json_records(struct roc_json *r, struct roc_tool *tool)
 {
 	bool ranges = r->pass == TRACE_RANGES;
 	struct str key;
-	int rc = json_enter(&r->j, '{');
+	int rc = tool->done ? json_wrong(&r->j, "\"buffer_records\" is there twice")
+			    : tell_tool(r, tool);
+	tool->done = true;
+	if (!rc)
+		rc = json_enter(&r->j, '{');
 	while (!rc && (rc = json_key(&r->j, &key)) > 0) {
 		if (is(key, "kernel_dispatch"))
 			rc = ranges ? look(r, &r->seen_kernels) : each(r, tool, kernel);
@@ -254,9 +294,11 @@ static int records(struct roc_json *r, struct roc_tool *tool)
 static int records_of(struct roc_json *r, struct roc_tool *tool)
 {
 	struct str key;
+	if (tool->done)
+		return json_skip(&r->j);
 	int rc = json_enter(&r->j, '{');
 	while (!rc && (rc = json_key(&r->j, &key)) > 0)
-		rc = is(key, "buffer_records") ? records(r, tool) : json_skip(&r->j);
+		rc = is(key, "buffer_records") ? roc_json_records(r, tool) : json_skip(&r->j);
 	return rc;
 }
 
@@ -314,32 +356,6 @@ static int scan(struct roc_json *r, int (*take)(struct roc_json *r, struct roc_t
 	return rc;
 }
 
-static int tell_process(struct roc_json *r, struct roc_tool *tool, size_t index)
-{
-	char pid[24];
-	tool->process = tool->pid;
-	for (size_t i = 0; i < index; i++)
-		if (r->tools[i].pid == tool->pid) /* of another node */
-			tool->process = (int64_t)((uint64_t)index << 40) ^ tool->pid;
-	if (r->pass != TRACE_RANGES)
-		return 0;
-	(void)snprintf(pid, sizeof pid, "%lld", (long long)tool->pid);
-	return trace_process(r->t, tool->process, tool->host[0] ? tool->host : NULL, pid, NULL,
-			     tool->exe[0] ? tool->exe : NULL);
-}
-
-static int tell_agents(struct roc_json *r, struct roc_tool *tool)
-{
-	for (size_t i = 0; i < tool->n_agents; i++) {
-		uint32_t device;
-		struct roc_agent *a = &tool->agents[i];
-		int rc = a->type == ROC_GPU && a->visible ? device_of(r, a, a->handle, &device) : 0;
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
 static int tell_seen(struct roc_json *r)
 {
 	unsigned bits = (r->seen_kernels ? ROC_KERNELS : 0) | (r->seen_copies ? ROC_COPIES : 0);
@@ -354,24 +370,24 @@ static int tell_seen(struct roc_json *r)
 	return rc ? rc : trace_env_tell(&r->env, r->t);
 }
 
-static int both(struct roc_json *r, const struct roc_bytes *in)
+static int read_all(struct roc_json *r, const struct roc_bytes *in)
 {
+	bool done = true;
 	int rc = in->rewind(in->arg, r->j.err);
 	if (!rc)
 		rc = scan(r, roc_json_facts);
 	for (size_t i = 0; i < r->n_tools && !rc; i++) {
-		rc = tell_process(r, &r->tools[i], i);
-		if (!rc && r->pass != TRACE_RANGES)
-			rc = tell_agents(r, &r->tools[i]);
+		rc = tell_tool(r, &r->tools[i]);
+		done &= r->tools[i].done;
 	}
-	if (!rc)
+	if (!rc && !done) {
 		rc = in->rewind(in->arg, r->j.err);
-	if (rc)
-		return rc;
-	r->j.p = r->j.end = r->j.piece = NULL;
-	r->j.before = 0;
-	r->j.depth = 0;
-	rc = scan(r, records_of);
+		r->j.p = r->j.end = r->j.piece = NULL;
+		r->j.before = 0;
+		r->j.depth = 0;
+		if (!rc)
+			rc = scan(r, records_of);
+	}
 	return rc || r->pass != TRACE_RANGES ? rc : tell_seen(r);
 }
 
@@ -386,7 +402,7 @@ int roc_json_read(const struct roc_bytes *in, enum trace_pass pass, struct trace
 		.pass = pass,
 		.arena = { .max_bytes = 256 << 20 },
 	};
-	int rc = both(&r, in);
+	int rc = read_all(&r, in);
 	for (size_t i = 0; i < r.n_tools; i++) {
 		trace_map_done(&r.tools[i].kernel_ids);
 		trace_map_done(&r.tools[i].said);

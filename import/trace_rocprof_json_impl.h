@@ -47,6 +47,8 @@ struct roc_tool {
 	const char **messages;
 	size_t n_messages, cap_messages;
 	struct trace_map said; /* correlation: index of its message + 1 */
+	unsigned known;        /* bits of what stood before the records: ROC_KNOWN when all did */
+	bool told, done;       /* its process and agents are told; its records are read */
 };
 
 struct roc_json {
@@ -61,7 +63,11 @@ struct roc_json {
 	bool seen_kernels, seen_copies, seen_calls;
 };
 
-/* All that is no record: who, on what, and names. */
+#define ROC_KNOWN 15u
+
+/* All that is no record: who, on what, and names. The records, too, where they stand after all of
+ * that, as rocprofv3 writes them. */
 int roc_json_facts(struct roc_json *r, struct roc_tool *tool);
+int roc_json_records(struct roc_json *r, struct roc_tool *tool);
 
 #endif

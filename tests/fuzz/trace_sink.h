@@ -142,18 +142,25 @@ int trace_graph(struct trace_sink *t, int64_t process, uint64_t n)
 	return 0;
 }
 
-/* Plain bytes, in pieces of a size that the first byte chooses. */
+/* Plain bytes, in pieces of a size that the first byte chooses. Each is gone when the next is asked
+ * for. */
 struct fuzz_memory {
 	const char *bytes;
 	size_t n, at, piece;
+	char *lent;
 };
 
 static inline int fuzz_next(void *arg, const char **ret, size_t *ret_n, struct err *err)
 {
 	struct fuzz_memory *m = arg;
 	(void)err;
-	*ret = m->bytes + m->at;
+	free(m->lent);
 	*ret_n = m->n - m->at < m->piece ? m->n - m->at : m->piece;
+	m->lent = malloc(*ret_n + 1);
+	if (!m->lent)
+		abort();
+	memcpy(m->lent, m->bytes + m->at, *ret_n);
+	*ret = m->lent;
 	m->at += *ret_n;
 	return 0;
 }
