@@ -343,7 +343,11 @@ static int per_device(struct arena *arena, struct work *w)
 		ret->devices[ret->n_devices++] =
 			(struct clip_device){ .device = d,
 					      .busy_ns = busy,
-					      .processes = distinct_processes(scratch, from, p) };
+					      .processes = distinct_processes(scratch, from, p),
+					      .process_busy_ns = NAN,
+					      .window_ns = NAN,
+					      .whole_ns = NAN,
+					      .whole_sum_ns = NAN };
 		share += (double)busy / (double)ret->window_ns;
 		idle += (double)(ret->window_ns - busy);
 	}
@@ -466,9 +470,8 @@ static void read_calls(struct work *w)
 
 int clip_trace(struct arena *arena, const struct trace *trace, struct clip *ret, struct err *err)
 {
-	*ret = (struct clip){ .observed = trace->observes != 0,
-			      .busy_frac_mean = NAN,
-			      .idle_ns = NAN };
+	clip_clear(ret);
+	ret->observed = trace->observes != 0;
 	struct work w = { .trace = trace, .ret = ret };
 	struct rows rows = { .items = malloc((trace->n_ops + 1) * sizeof *rows.items) };
 	sums_start(&ret->roi, trace->observes);

@@ -56,12 +56,21 @@ struct clip_sums {
 	uint64_t busy_ns;   /* union within each process, summed over processes */
 	uint64_t op_sum_ns; /* so op_sum_ns - busy_ns overlaps */
 	size_t processes;   /* region: that have one; whole: that have an operation */
+	/* NAN in these: not known. */
+	double union_ns[CATEGORIES]; /* within each (process, device), summed */
+	double device_busy_ns;       /* the same over all categories */
+	double untimed;              /* operations without a usable time, by their launch */
 };
 
 struct clip_device {
 	uint32_t device;
 	uint64_t busy_ns; /* union over all processes */
 	size_t processes; /* that used it inside the region */
+	const char *name, *host, *id;   /* NULL unknown; name: else trace.devices */
+	double process_busy_ns;         /* union within each process, summed; NAN unknown */
+	double window_ns;               /* union of its node's windows; NAN: clip.window_ns */
+	double whole_ns, whole_sum_ns;  /* all operations: union, NAN unknown; sum of unions */
+	size_t whole_processes;         /* that used it at all */
 };
 
 struct clip_op {
@@ -69,10 +78,16 @@ struct clip_op {
 	enum category category;
 	uint64_t count, total_ns, min_ns, max_ns; /* clipped lengths */
 	double share;                             /* of the total of all operations */
+	struct nums bins;                         /* bin, count, ... of the lengths; or null */
 };
 
 struct clip_calls {
 	uint64_t calls, time_ns, sync_calls, sync_ns;
+};
+
+/* Region less busy, summed over processes, and its parts. NAN: not known. */
+struct clip_gap {
+	double total_ns, sync_ns, api_ns, cpu_ns, off_cpu_ns;
 };
 
 struct clip {
@@ -94,6 +109,15 @@ struct clip {
 	size_t n_ops;
 	bool has_calls;
 	struct clip_calls calls_roi, calls_whole; /* roi: only those wholly inside one window */
+	const char *runtime; /* "cuda13.0"; NULL unknown */
+	bool ops_of_whole;   /* ops are those of the whole processes: there is no region */
+	size_t nodes;        /* whose times can't be compared; 0: nobody tells them apart */
+	/* Unions over processes may be too large by this, each: gaps were closed for want of room. */
+	uint64_t closed_ns;
+	/* NAN: not known. */
+	double dropped, late, graphs, pending, names_folded;
+	struct clip_gap gap;
+	double collector_cpu_s, collector_roi_cpu_s;
 };
 
 /* Results live in the arena. -ENOMEM; -EINVAL for an operation whose category, name or device does
@@ -112,9 +136,15 @@ struct derived {
 void derive(double roi_wall_s, double busy_s, double processes, double profiled_wall_s,
 	    struct derived *ret);
 
-/* The blocks device, ops, runtime_api and context.whole_process, their caveats, and
- * roi.profiled_wall_s and profiler_inflation where the trace has a region. roi.wall_s must be set.
+/* The blocks device, ops, runtime_api, gap and context.whole_process, their caveats, and where there
+ * is a region roi.profiled_wall_s, if it is not set, and profiler_inflation. roi.wall_s must be set.
  * 0 or -ENOMEM. */
+int clip_put_sums(struct record *rec, const struct clip *clip);
+
+/* The same; what only the trace tells is taken from there. */
 int clip_put(struct record *rec, const struct trace *trace, const struct clip *clip);
+
+/* Everything that may be unknown is, nothing was seen. */
+void clip_clear(struct clip *clip);
 
 #endif
