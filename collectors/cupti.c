@@ -1,6 +1,7 @@
 /* The CUPTI collector: a library that NVIDIA's driver loads into any program that uses it
  * (CUDA_INJECTION64_PATH). What the device did is folded as it comes; nothing is stored. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "collectors/collector.h"
 #include "collectors/cupti_impl.h"
@@ -19,7 +20,22 @@ PUBLIC int InitializeInjection(void)
 	return 1;
 }
 
-static const char *const environment[] = { "CUDA_INJECTION64_PATH", "{library}", NULL };
+/* A program gets no variable of the person who measures it but those that are declared, and none of
+ * ours: what is set for this collector goes with it. */
+static const char *environment[8] = { "CUDA_INJECTION64_PATH", "{library}", NULL };
+
+__attribute__((constructor)) static void hand_down(void)
+{
+	static const char *const names[] = { "ROIMETER_CUPTI", "ROIMETER_CUPTI_BUFFERS" };
+	size_t n = 2;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const char *value = getenv(names[i]);
+		if (!value || !*value)
+			continue;
+		environment[n++] = names[i];
+		environment[n++] = value;
+	}
+}
 
 PUBLIC const struct collector collector = {
 	.abi = COLLECTOR_ABI,

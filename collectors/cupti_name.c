@@ -18,23 +18,32 @@ static struct {
 } table[SLOTS];
 static unsigned used;
 
-static uint64_t mix(uint64_t h)
+static uint64_t mix(uint64_t a, uint64_t b)
 {
-	h ^= h >> 32;
-	h *= 0x9e3779b97f4a7c15u;
-	return h ^ h >> 29;
+	unsigned __int128 product = (unsigned __int128)a * b;
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+static uint64_t word(const char *at)
+{
+	uint64_t w;
+	memcpy(&w, at, sizeof w);
+	return w;
+}
+
+/* 16 characters with each multiplication: names of templates have hundreds. */
 static uint64_t hash_of(const char *s, size_t n)
 {
-	uint64_t h = n + 1, word;
-	for (; n >= 8; s += 8, n -= 8) {
-		memcpy(&word, s, 8);
-		h = mix(h ^ word) * 0xbf58476d1ce4e5b9u;
-	}
-	word = 0;
-	memcpy(&word, s, n);
-	h = mix(mix(h ^ word) + n);
+	static const uint64_t k1 = 0x9e3779b97f4a7c15u, k2 = 0xbf58476d1ce4e5b9u;
+	char few[16] = { 0 };
+	uint64_t h = k2 ^ n;
+	if (n < 16)
+		s = memcpy(few, s, n);
+	const char *last = n < 16 ? s : s + n - 16; /* overlaps what was taken before */
+	for (; s < last; s += 16)
+		h = mix(word(s) ^ k1, word(s + 8) ^ h);
+	h = mix(word(last) ^ k1, word(last + 8) ^ h);
+	h = mix(h ^ k2, k1);
 	return h ? h : 1;
 }
 

@@ -27,3 +27,5 @@ CHECK_NEEDS += $(B)/tests/tools/libcupti-alone.so
 CUPTI_READING := $(addprefix $(B)/collectors/,cupti_record.o cupti_call.o cupti_name.o cupti_device.o)
 $(B)/tests/unit/cupti_read: $(B)/tests/unit/cupti_read.o $(CUPTI_READING) $(B)/core/category.o
 	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka -lm -lpthread -ldl
+$(B)/bench/cupti: $(B)/bench/cupti.o $(CUPTI_READING) $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
