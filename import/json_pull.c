@@ -15,13 +15,18 @@ void json_pull_done(struct json_pull *j)
 	buf_done(&j->key);
 }
 
+uint64_t json_place(const struct json_pull *j)
+{
+	return j->before + (uint64_t)(j->p ? j->p - j->piece : 0);
+}
+
 int json_wrong(struct json_pull *j, const char *what)
 {
 	if (j->rc)
 		return j->rc;
-	uint64_t at = j->before + (uint64_t)(j->p ? j->p - j->piece : 0);
 	j->rc = -EINVAL;
-	return err_set(j->err, j->rc, "%s: byte %llu: %s", j->path, (unsigned long long)at, what);
+	return err_set(j->err, j->rc, "%s: byte %llu: %s", j->path,
+		       (unsigned long long)json_place(j), what);
 }
 
 static int next_piece(struct json_pull *j)
@@ -45,6 +50,12 @@ static int next_piece(struct json_pull *j)
 static inline int look(struct json_pull *j)
 {
 	return j->p < j->end ? (unsigned char)*j->p : next_piece(j);
+}
+
+int json_more(struct json_pull *j)
+{
+	int c = look(j);
+	return c >= 0 ? 1 : j->rc;
 }
 
 static inline int take(struct json_pull *j)

@@ -42,6 +42,11 @@ int json_int(struct json_pull *j, int64_t *ret); /* a whole number that fits, or
 int json_pull_text(struct json_pull *j,
 		   struct str *ret); /* at most 16 MiB; lent until the next text */
 int json_skip(struct json_pull *j);
+/* For callers that look at p to end by themselves: 1 there are bytes, 0 the file has ended, negative a
+ * failure. */
+int json_more(struct json_pull *j);
+/* Where the next byte stands in the file. */
+uint64_t json_place(const struct json_pull *j);
 /* Nothing but blanks may follow. */
 int json_finish(struct json_pull *j);
 int json_wrong(struct json_pull *j, const char *what); /* -EINVAL with the place */

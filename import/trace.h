@@ -31,6 +31,8 @@ int trace_process(struct trace_sink *t, int64_t process, const char *host, const
 int trace_device(struct trace_sink *t, const char *name, const char *id, uint32_t *ret);
 int trace_observes(struct trace_sink *t, unsigned categories); /* bits; what is never said is null */
 int trace_runtime(struct trace_sink *t, const char *runtime);  /* "cuda" */
+/* What has to be added to times of the trace so that they are ns since 1970. Not told: not known. */
+int trace_epoch(struct trace_sink *t, int64_t add_ns);
 int trace_note(struct trace_sink *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Pass TRACE_RANGES. Every host range: the trace keeps those that are asked for (roimeter:roi,

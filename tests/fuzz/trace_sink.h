@@ -61,6 +61,12 @@ int trace_runtime(struct trace_sink *t, const char *runtime)
 	return 0;
 }
 
+int trace_epoch(struct trace_sink *t, int64_t add_ns)
+{
+	t->seen += (unsigned)add_ns;
+	return 0;
+}
+
 int trace_note(struct trace_sink *t, const char *format, ...)
 {
 	char text[2048];

@@ -50,6 +50,9 @@ struct trace_sink {
 	char notes[4096];
 	unsigned observes;
 	bool calls_seen;
+	char runtime[64];
+	int64_t epoch;
+	bool has_epoch;
 	uint64_t calls, syncs, untimed, dropped, graphs, unordered;
 	int64_t last;      /* begin of the last operation or call */
 	const char *wants; /* only ranges of this name; NULL: all */
@@ -104,8 +107,16 @@ int trace_observes(struct trace_sink *t, unsigned categories)
 
 int trace_runtime(struct trace_sink *t, const char *runtime)
 {
-	(void)runtime;
 	RECORD_OR_FAIL(t);
+	(void)snprintf(t->runtime, sizeof t->runtime, "%s", runtime);
+	return 0;
+}
+
+int trace_epoch(struct trace_sink *t, int64_t add_ns)
+{
+	RECORD_OR_FAIL(t);
+	t->epoch = add_ns;
+	t->has_epoch = true;
 	return 0;
 }
 
