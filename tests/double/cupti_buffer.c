@@ -4,6 +4,7 @@
  * and never again. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -169,6 +170,11 @@ static struct buffer *buffer_new(void)
 	cupti_own_unlock();
 	if (!at || (uintptr_t)at % 8)
 		return NULL;
+	for (size_t i = 0; script_number("check-zeroed", 0) && i < size; i++)
+		if (at[i]) {
+			fprintf(stderr, "double: a buffer is not zeroed\n");
+			abort();
+		}
 	struct buffer *b = calloc(1, sizeof *b);
 	if (!b)
 		abort();
