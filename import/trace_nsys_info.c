@@ -134,6 +134,19 @@ static int diagnostics(struct nsys *n, struct err *err)
 	return rc;
 }
 
+static int session_start(struct nsys *n, struct err *err)
+{
+	static const char *const columns[] = { "utcEpochNs" };
+	sqlite3_stmt *s;
+	int64_t epoch;
+	int rc = trace_db_select(&n->db, &s, "TARGET_INFO_SESSION_START_TIME", columns, 1,
+				 "limit 1", err);
+	if (s && (rc = trace_db_step(&n->db, s, err)) > 0)
+		rc = cell_int(s, 0, &epoch) == CELL_IS ? trace_epoch(n->t, epoch) : 0;
+	(void)sqlite3_finalize(s);
+	return rc;
+}
+
 static int versions(struct nsys *n, enum trace_pass pass, struct err *err)
 {
 	struct capture c = { 0 };
@@ -151,6 +164,8 @@ static int versions(struct nsys *n, enum trace_pass pass, struct err *err)
 		rc = trace_runtime(n->t, "cuda");
 	if (!rc)
 		rc = trace_env_tell(&c.env, n->t);
+	if (!rc)
+		rc = session_start(n, err);
 	if (!rc)
 		rc = diagnostics(n, err);
 	return rc;

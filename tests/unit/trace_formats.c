@@ -78,14 +78,16 @@ static size_t times_found(const struct trace_sink *t, struct seen *s, const stru
 	return found;
 }
 
-static void all_is_there(struct trace_sink *t, unsigned observes, bool sized)
+/* only: of this process; BOTH. */
+#define BOTH (-1)
+static void all_is_there(struct trace_sink *t, int only, unsigned observes, bool sized)
 {
 	struct seen s = { 0 };
 	size_t ops = 0, untimed = 0;
 	assert_int_equal(t->observes & ~(1u << OTHER), observes);
 	for (size_t i = 0; i < LINE_OPS; i++) {
 		const struct line_op *o = &line_ops[i];
-		if (!(observes & 1u << o->category))
+		if (!(observes & 1u << o->category) || (only != BOTH && o->process != only))
 			continue;
 		ops += o->end != 0;
 		untimed += o->end == 0;
@@ -95,9 +97,12 @@ static void all_is_there(struct trace_sink *t, unsigned observes, bool sized)
 	}
 	assert_int_equal(t->n_ops, ops);
 	assert_int_equal(t->untimed, untimed);
-	assert_int_equal(t->n_ranges, LINE_RANGES);
+	size_t ranges = 0;
 	for (size_t i = 0; i < LINE_RANGES; i++) {
 		size_t found = 0;
+		if (only != BOTH && line_ranges[i].process != only)
+			continue;
+		ranges++;
 		for (size_t k = 0; k < t->n_ranges; k++)
 			found += t->ranges[k].begin == LINE_BASE + line_ranges[i].begin &&
 				 t->ranges[k].end == LINE_BASE + line_ranges[i].end &&
@@ -105,8 +110,9 @@ static void all_is_there(struct trace_sink *t, unsigned observes, bool sized)
 				 same_process(&s, line_ranges[i].process, t->ranges[k].process);
 		assert_int_equal(found, 1);
 	}
-	assert_true(s.processes[0] != s.processes[1]);
-	assert_true(s.devices[0] != s.devices[1]);
+	assert_int_equal(t->n_ranges, ranges);
+	assert_true(only != BOTH || s.processes[0] != s.processes[1]);
+	assert_true(!s.device[0] || !s.device[1] || s.devices[0] != s.devices[1]);
 	sink_done(t);
 }
 
@@ -123,10 +129,10 @@ static void nsys_of_four_generations(void **state)
 		struct trace_sink t = { 0 };
 		line_write_nsys(in_folder("nsys.sqlite"), years[i]);
 		read_with(&t, &nsys_reader, in_folder("nsys.sqlite"), TRACE_OPERATIONS);
-		all_is_there(&t, KERNELS | COPIES | 1u << FILL, true);
+		all_is_there(&t, BOTH, KERNELS | COPIES | 1u << FILL, true);
 		read_with(&t, &nsys_reader, in_folder("nsys.sqlite"), TRACE_ORDERED);
 		assert_int_equal(t.unordered, 0);
-		all_is_there(&t, KERNELS | COPIES | 1u << FILL, true);
+		all_is_there(&t, BOTH, KERNELS | COPIES | 1u << FILL, true);
 	}
 }
 
@@ -136,10 +142,10 @@ static void rocprofv3_s_database(void **state)
 	struct trace_sink t = { 0 };
 	line_write_rocpd(in_folder("results.db"));
 	read_with(&t, &rocprof_reader, in_folder("results.db"), TRACE_OPERATIONS);
-	all_is_there(&t, KERNELS | COPIES, true);
+	all_is_there(&t, BOTH, KERNELS | COPIES, true);
 	read_with(&t, &rocprof_reader, in_folder("results.db"), TRACE_ORDERED);
 	assert_int_equal(t.unordered, 0);
-	all_is_there(&t, KERNELS | COPIES, true);
+	all_is_there(&t, BOTH, KERNELS | COPIES, true);
 }
 
 static void rpd(void **state)
@@ -148,7 +154,7 @@ static void rpd(void **state)
 	struct trace_sink t = { 0 };
 	line_write_rpd(in_folder("trace.rpd"));
 	read_with(&t, &rocprof_reader, in_folder("trace.rpd"), TRACE_OPERATIONS);
-	all_is_there(&t, KERNELS | COPIES | 1u << FILL, false);
+	all_is_there(&t, BOTH, KERNELS | COPIES | 1u << FILL, false);
 }
 
 static void rocprofv3_s_json(void **state)
@@ -157,7 +163,7 @@ static void rocprofv3_s_json(void **state)
 	struct trace_sink t = { 0 };
 	line_write_json(in_folder("results.json"));
 	read_with(&t, &rocprof_reader, in_folder("results.json"), TRACE_OPERATIONS);
-	all_is_there(&t, KERNELS | COPIES, true);
+	all_is_there(&t, BOTH, KERNELS | COPIES, true);
 }
 
 static void rocprofv3_s_csv(void **state)
@@ -174,7 +180,18 @@ static void rocprofv3_s_csv(void **state)
 			read_with(&t, &rocprof_reader, in_folder(name), TRACE_OPERATIONS);
 		}
 	}
-	all_is_there(&t, KERNELS | COPIES, false);
+	all_is_there(&t, BOTH, KERNELS | COPIES, false);
+}
+
+static void pytorch(void **state)
+{
+	(void)state;
+	for (int p = 0; p < 2; p++) {
+		struct trace_sink t = { 0 };
+		line_write_kineto(in_folder("trace.json"), p);
+		read_with(&t, &kineto_reader, in_folder("trace.json"), TRACE_OPERATIONS);
+		all_is_there(&t, p, KERNELS | COPIES | 1u << FILL, true);
+	}
 }
 
 static int make_folder(void **state)
@@ -197,6 +214,7 @@ int main(void)
 		cmocka_unit_test(rpd),
 		cmocka_unit_test(rocprofv3_s_json),
 		cmocka_unit_test(rocprofv3_s_csv),
+		cmocka_unit_test(pytorch),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

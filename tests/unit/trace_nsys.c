@@ -142,6 +142,7 @@ static void calls_and_what_waits(void **state)
 	assert_string_equal(t.processes[0].pid, "1230493");
 	assert_string_equal(t.processes[0].host, "host0");
 	assert_string_equal(t.devices[0], "0 NVIDIA A100-SXM4-40GB");
+	assert_true(t.epoch == 1687813257637297504);
 	sink_done(&t);
 }
 

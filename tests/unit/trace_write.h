@@ -470,4 +470,56 @@ static void line_write_csv(const char *folder, int process)
 	(void)fclose(f);
 }
 
+/* One file of each process; microseconds with three decimals. */
+static void line_write_kineto(const char *path, int process)
+{
+	FILE *f = line_file(path);
+	(void)fprintf(
+		f,
+		"{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0, \"name\": \"Alpha\"}, "
+		"{\"id\": 1, \"name\": \"Alpha\"}], \"traceEvents\": [\n"
+		"{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": %d, \"args\": {}}",
+		line_pids[process]);
+	for (size_t i = 0; i < LINE_OPS; i++) {
+		const struct line_op *o = &line_ops[i];
+		static const char *const copies[] = {
+			[COPY_H2D] = "Memcpy HtoD (Pageable -> Device)",
+			[COPY_D2H] = "Memcpy DtoH (Device -> Pageable)",
+			[COPY_D2D] = "Memcpy DtoD (Device -> Device)"
+		};
+		if (o->process != process)
+			continue;
+		long long b = line_begin(o), n = line_end(o) - b;
+		(void)fprintf(f,
+			      ",\n{\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"%s\", \"pid\": %d, "
+			      "\"tid\": %d, \"ts\": %lld.%03lld, \"dur\": %lld.%03lld, \"args\": "
+			      "{\"device\": %d, \"stream\": %d",
+			      line_kernel(o) ? "kernel"
+			      : line_copy(o) ? "gpu_memcpy"
+					     : "gpu_memset",
+			      line_kernel(o) ? o->name
+			      : line_copy(o) ? copies[o->category]
+					     : "Memset (Device)",
+			      o->gpu, o->stream, b / 1000, b % 1000, n / 1000, n % 1000, o->gpu,
+			      o->stream);
+		if (!line_kernel(o))
+			(void)fprintf(f, ", \"bytes\": %lld", (long long)o->bytes);
+		(void)fprintf(f, "}}");
+	}
+	for (size_t i = 0; i < LINE_RANGES; i++) {
+		const struct line_range *r = &line_ranges[i];
+		long long b = LINE_BASE + r->begin, n = r->end - r->begin;
+		if (r->process == process)
+			(void)fprintf(
+				f,
+				",\n{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": "
+				"\"%s\", \"pid\": %d, \"tid\": %d, \"ts\": %lld.%03lld, \"dur\": "
+				"%lld.%03lld}",
+				line_name(r), line_pids[process], line_pids[process], b / 1000,
+				b % 1000, n / 1000, n % 1000);
+	}
+	(void)fprintf(f, "\n]}\n");
+	(void)fclose(f);
+}
+
 #endif
