@@ -18,6 +18,12 @@ json_t *record_to_json(const struct record *rec); /* NULL: out of memory */
  * this call, also when it fails. -EINVAL. */
 int record_from_json(struct record *rec, const json_t *json, struct err *err);
 
+/* The same for one block by itself; at must be clear. schema is what the sentence about an unknown
+ * key names. */
+json_t *block_to_json(const struct block *block, const void *at);
+int block_from_json(const struct block *block, void *at, struct arena *arena, const json_t *json,
+		    const char *schema, struct err *err);
+
 /* Text of the JSON of any value, the same bytes for the same value; appended to b. */
 int json_text(struct buf *b, const json_t *json);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/num.h"
@@ -118,6 +119,11 @@ static json_t *block_json(const struct block *block, const void *at)
 	return object;
 }
 
+json_t *block_to_json(const struct block *block, const void *at)
+{
+	return block_json(block, at);
+}
+
 json_t *record_to_json(const struct record *rec)
 {
 	return block_json(&record_block, &rec->body);
@@ -134,6 +140,7 @@ struct place {
 
 struct reader {
 	struct arena *arena;
+	const char *schema;
 	struct err *err;
 };
 
@@ -154,6 +161,13 @@ static int wrong(struct reader *r, const struct place *p, const char *what)
 	int rc = err_set(r->err, -EINVAL, "%s%s%s", b.len ? b.data : "", b.len ? ": " : "", what);
 	buf_done(&b);
 	return rc;
+}
+
+static int unknown_key(struct reader *r, const struct place *p)
+{
+	char text[128];
+	(void)snprintf(text, sizeof text, "this key is not known in %s", r->schema);
+	return wrong(r, p, text);
 }
 
 static int out_of_memory(struct reader *r)
@@ -295,7 +309,7 @@ static int read_block(struct reader *r, const struct block *block, void *at, con
 		const struct place below = { .up = p, .name = key };
 		const struct field *f = find_field(block, key, guess);
 		if (!f)
-			return wrong(r, &below, "this key is not known in " RECORD_SCHEMA);
+			return unknown_key(r, &below);
 		int rc = read_field(r, f, at, value, &below);
 		if (rc)
 			return rc;
@@ -306,7 +320,7 @@ static int read_block(struct reader *r, const struct block *block, void *at, con
 
 int record_from_json(struct record *rec, const json_t *json, struct err *err)
 {
-	struct reader r = { .arena = &rec->arena, .err = err };
+	struct reader r = { .arena = &rec->arena, .schema = RECORD_SCHEMA, .err = err };
 	const struct place top = { 0 };
 	record_init(rec);
 	if (!json_is_object(json))
@@ -319,6 +333,14 @@ int record_from_json(struct record *rec, const json_t *json, struct err *err)
 		return err_set(err, -EINVAL, "schema: \"%.64s\" is not known, only \"%s\"",
 			       json_string_value(schema), RECORD_SCHEMA);
 	return read_block(&r, &record_block, &rec->body, json, &top);
+}
+
+int block_from_json(const struct block *block, void *at, struct arena *arena, const json_t *json,
+		    const char *schema, struct err *err)
+{
+	struct reader r = { .arena = arena, .schema = schema, .err = err };
+	const struct place top = { 0 };
+	return read_block(&r, block, at, json, &top);
 }
 
 /* ---- text ---------------------------------------------------------------------------------- */

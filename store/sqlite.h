@@ -36,8 +36,11 @@ enum statement {
 	STMT_SNAPSHOT_END,
 	STMT_DECLARED, /* three: all, by suite, by both */
 	STMT_DECLARED_LAST = STMT_DECLARED + 2,
-	STMT_EACH_CELL,                  /* four: by suite, by app, by both, all */
-	STMT_INBOX = STMT_EACH_CELL + 4, /* those of store/sqlite_inbox.h */
+	STMT_EACH_CELL, /* four: by suite, by app, by both, all */
+	STMT_FIND_CONFORMANCE = STMT_EACH_CELL + 4,
+	STMT_ADD_CONFORMANCE,
+	STMT_EACH_CONFORMANCE,
+	STMT_INBOX, /* those of store/sqlite_inbox.h */
 	STMT_N = STMT_INBOX + 72,
 };
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "lib/err.h"
+#include "schema/conformance.h"
 #include "schema/record.h"
 
 struct store;
@@ -109,5 +110,16 @@ int store_declare(struct store *s, const char *suite, const struct declared_case
 int store_each_declared(struct store *s, const char *suite, const char *app,
 			int (*each)(void *arg, const char *suite, const struct declared_case *c),
 			void *arg, struct err *err);
+
+/* Add a result. The same again: 0, nothing happens; another of the same platform, collector and time:
+ * -EEXIST; -EINVAL as conformance_check. */
+int store_add_conformance(struct store *s, const struct conformance *c, struct err *err);
+
+/* By platform, collector (bytes), the newest first. NULL: any. all: older ones too, else the newest of
+ * each alone. c is good until the callback returns, which may ask the store, not write to it; what it
+ * answers other than 0 ends the walk. */
+int store_each_conformance(struct store *s, const char *platform, const char *collector, bool all,
+			   int (*each)(void *arg, const struct conformance *c), void *arg,
+			   struct err *err);
 
 #endif

@@ -1,0 +1,109 @@
+/* Results of conformance tests. */
+#include <errno.h>
+#include <string.h>
+
+#include "schema/codec.h"
+#include "store/sqlite.h"
+
+static int is_stored(struct store *s, const struct conformance *c, const struct buf *body,
+		     struct err *err)
+{
+	sqlite3_stmt *stmt = sql_statement(s, STMT_FIND_CONFORMANCE,
+					   "SELECT body FROM conformance "
+					   "WHERE platform = ? AND collector = ? AND utc = ?",
+					   err);
+	if (!stmt)
+		return s->failed;
+	sql_bind_text(stmt, 1, c->platform);
+	sql_bind_text(stmt, 2, c->collector);
+	sql_bind_text(stmt, 3, c->utc);
+	int code = sqlite3_step(stmt), rc = 0;
+	if (code == SQLITE_ROW) {
+		size_t n = (size_t)sqlite3_column_bytes(stmt, 0);
+		bool same = n == body->len &&
+			    memcmp(sqlite3_column_blob(stmt, 0), body->data, n) == 0;
+		rc = same ? 1
+			  : err_set(err, -EEXIST,
+				    "store %s: there is another conformance result of %s with %s "
+				    "at %s; nothing was changed",
+				    s->path, c->platform, c->collector, c->utc);
+	} else if (code != SQLITE_DONE) {
+		rc = sql_error(s, code, err, "look for a conformance result");
+	}
+	sql_release(s, STMT_FIND_CONFORMANCE, stmt);
+	return rc;
+}
+
+static int insert(struct store *s, const struct conformance *c, const struct buf *body,
+		  struct err *err)
+{
+	sqlite3_stmt *stmt = sql_statement(
+		s, STMT_ADD_CONFORMANCE,
+		"INSERT INTO conformance (platform, collector, utc, verdict, body) "
+		"VALUES (?, ?, ?, ?, ?)",
+		err);
+	if (!stmt)
+		return s->failed;
+	sql_bind_text(stmt, 1, c->platform);
+	sql_bind_text(stmt, 2, c->collector);
+	sql_bind_text(stmt, 3, c->utc);
+	sql_bind_text(stmt, 4, c->verdict);
+	(void)sqlite3_bind_blob64(stmt, 5, body->data, body->len, SQLITE_STATIC);
+	return sql_run(s, STMT_ADD_CONFORMANCE, stmt, err, "add a conformance result");
+}
+
+int store_add_conformance(struct store *s, const struct conformance *c, struct err *err)
+{
+	struct buf body = { 0 };
+	int rc = conformance_check(c, err);
+	if (rc)
+		return rc;
+	block_put(&body, &conformance_block, c);
+	rc = body.failed ? err_set(err, -ENOMEM, "out of memory") : sql_begin(s, err);
+	if (!rc) {
+		rc = is_stored(s, c, &body, err);
+		if (!rc)
+			rc = insert(s, c, &body, err);
+		rc = sql_end(s, rc > 0 ? 0 : rc, err);
+	}
+	buf_done(&body);
+	return rc;
+}
+
+static int give(struct store *s, sqlite3_stmt *stmt, struct arena *a,
+		int (*each)(void *arg, const struct conformance *c), void *arg, struct err *err)
+{
+	struct conformance c;
+	int rc = block_get(a, &conformance_block, &c, sqlite3_column_blob(stmt, 0),
+			   (size_t)sqlite3_column_bytes(stmt, 0), err);
+	return rc ? err_wrap(err, rc, "store %s: a conformance result", s->path) : each(arg, &c);
+}
+
+#define NEWEST                                                                                     \
+	"SELECT body FROM conformance WHERE (?1 IS NULL OR platform = ?1) "                        \
+	"AND (?2 IS NULL OR collector = ?2) "                                                      \
+	"AND (?3 OR utc = (SELECT max(utc) FROM conformance AS newer "                             \
+	"WHERE newer.platform = conformance.platform AND newer.collector = conformance.collector))" \
+	" ORDER BY platform, collector, utc DESC"
+
+int store_each_conformance(struct store *s, const char *platform, const char *collector, bool all,
+			   int (*each)(void *arg, const struct conformance *c), void *arg,
+			   struct err *err)
+{
+	sqlite3_stmt *stmt = sql_statement(s, STMT_EACH_CONFORMANCE, NEWEST, err);
+	int code = SQLITE_DONE, rc = 0;
+	if (!stmt)
+		return s->failed;
+	sql_bind_text(stmt, 1, platform);
+	sql_bind_text(stmt, 2, collector);
+	(void)sqlite3_bind_int(stmt, 3, all);
+	while (!rc && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+		struct arena arena = { 0 };
+		rc = give(s, stmt, &arena, each, arg, err);
+		arena_free(&arena);
+	}
+	if (!rc && code != SQLITE_DONE)
+		rc = sql_error(s, code, err, "read conformance results");
+	sql_release(s, STMT_EACH_CONFORMANCE, stmt);
+	return rc;
+}
