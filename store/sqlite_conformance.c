@@ -20,8 +20,8 @@ static int is_stored(struct store *s, const struct conformance *c, const struct 
 	int code = sqlite3_step(stmt), rc = 0;
 	if (code == SQLITE_ROW) {
 		size_t n = (size_t)sqlite3_column_bytes(stmt, 0);
-		bool same = n == body->len &&
-			    memcmp(sqlite3_column_blob(stmt, 0), body->data, n) == 0;
+		bool same =
+			n == body->len && memcmp(sqlite3_column_blob(stmt, 0), body->data, n) == 0;
 		rc = same ? 1
 			  : err_set(err, -EEXIST,
 				    "store %s: there is another conformance result of %s with %s "
@@ -37,11 +37,11 @@ static int is_stored(struct store *s, const struct conformance *c, const struct 
 static int insert(struct store *s, const struct conformance *c, const struct buf *body,
 		  struct err *err)
 {
-	sqlite3_stmt *stmt = sql_statement(
-		s, STMT_ADD_CONFORMANCE,
-		"INSERT INTO conformance (platform, collector, utc, verdict, body) "
-		"VALUES (?, ?, ?, ?, ?)",
-		err);
+	sqlite3_stmt *stmt =
+		sql_statement(s, STMT_ADD_CONFORMANCE,
+			      "INSERT INTO conformance (platform, collector, utc, verdict, body) "
+			      "VALUES (?, ?, ?, ?, ?)",
+			      err);
 	if (!stmt)
 		return s->failed;
 	sql_bind_text(stmt, 1, c->platform);
@@ -83,7 +83,8 @@ static int give(struct store *s, sqlite3_stmt *stmt, struct arena *a,
 	"SELECT body FROM conformance WHERE (?1 IS NULL OR platform = ?1) "                        \
 	"AND (?2 IS NULL OR collector = ?2) "                                                      \
 	"AND (?3 OR utc = (SELECT max(utc) FROM conformance AS newer "                             \
-	"WHERE newer.platform = conformance.platform AND newer.collector = conformance.collector))" \
+	"WHERE newer.platform = conformance.platform AND newer.collector = "                       \
+	"conformance.collector))"                                                                  \
 	" ORDER BY platform, collector, utc DESC"
 
 int store_each_conformance(struct store *s, const char *platform, const char *collector, bool all,
