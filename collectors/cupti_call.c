@@ -76,7 +76,7 @@ static bool call_waits(int domain, uint32_t cbid)
 
 static void decide(struct flow *f, bool by_runtime)
 {
-	layer = by_runtime ? BY_RUNTIME : BY_DRIVER;
+	__atomic_store_n(&layer, by_runtime ? BY_RUNTIME : BY_DRIVER, __ATOMIC_RELAXED);
 	for (unsigned i = 0; !by_runtime && i < n_held; i++)
 		flow_call(f, held[i].begin_ns, held[i].end_ns, held[i].sync);
 	n_held = 0;
@@ -112,7 +112,7 @@ void cupti_calls_settle(struct flow *f)
 
 bool cupti_driver_calls_idle(void)
 {
-	return layer == BY_RUNTIME;
+	return __atomic_load_n(&layer, __ATOMIC_RELAXED) == BY_RUNTIME;
 }
 
 /* ---- ranges ---- */

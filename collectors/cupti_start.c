@@ -218,8 +218,9 @@ static void say_what_is_there(void)
  * of CUPTI is touched in one that is not. */
 static bool wanted(void)
 {
-	const char *exec = getenv("ROIMETER_EXEC");
-	return exec && strncmp(exec, "profiled.", 9) == 0;
+	const char *exec = getenv("ROIMETER_EXEC"), *collect = getenv("ROIMETER_COLLECT");
+	return exec && strncmp(exec, "profiled.", 9) == 0 &&
+	       (!collect || !*collect || strcmp(collect, "cupti") == 0);
 }
 
 static void take_down(void)

@@ -12,14 +12,16 @@
 #include "collectors/cupti_impl.h"
 #include "collectors/live.h"
 
-#define PERIOD_S 1          /* what a process that is killed may lose */
+#define PERIOD_S 1 /* what a process that is killed may lose */
+#define FLUSH_APART_NS 20000000
 #define END_WAIT_S 5        /* for a flush that is under way */
 #define MISSING_WAIT_MS 500 /* for buffers that a thread of libcupti has */
 #define LIMIT_FACTOR 4      /* by which the device's buffers are raised, once */
 
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
 static sem_t wake;
-static bool running, ending, ended;
+static bool running, ending, ended, flush_wanted;
+static int64_t flushed_ns;
 static int flush_result;
 static uint64_t untimed_seen;
 
@@ -80,12 +82,16 @@ static void look_after(void)
 
 static void *work(void *arg)
 {
+	const struct timespec pause = { .tv_nsec = FLUSH_APART_NS };
 	(void)arg;
 	for (;;) {
 		struct timespec until;
 		(void)clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_sec += PERIOD_S;
 		bool woken = sem_timedwait(&wake, &until) == 0;
+		bool wanted = __atomic_exchange_n(&flush_wanted, false, __ATOMIC_ACQ_REL);
+		if (wanted)
+			(void)nanosleep(&pause, NULL);
 		if (!cupti_on() || __atomic_load_n(&ending, __ATOMIC_ACQUIRE))
 			return NULL;
 		if (pthread_mutex_lock(&busy))
@@ -93,7 +99,7 @@ static void *work(void *arg)
 		if (cupti_on() && !__atomic_load_n(&ending, __ATOMIC_ACQUIRE)) {
 			int64_t cpu = live_cpu_begin();
 			look_after();
-			if ((!woken || cupti_pool_refused()) && cupti_pool_changed())
+			if ((!woken || wanted || cupti_pool_refused()) && cupti_pool_changed())
 				(void)cupti.flush_all(0);
 			live_cpu_end(cpu);
 		}
@@ -137,9 +143,22 @@ static void settle_calls(void)
 	live_give(f);
 }
 
+/* A region that is entered ten thousand times a second is not flushed as often. */
+static bool too_soon(void)
+{
+	int64_t now = cupti_clock_now();
+	if (now - __atomic_load_n(&flushed_ns, __ATOMIC_RELAXED) < FLUSH_APART_NS) {
+		__atomic_store_n(&flush_wanted, true, __ATOMIC_RELEASE);
+		cupti_work_wake();
+		return true;
+	}
+	__atomic_store_n(&flushed_ns, now, __ATOMIC_RELAXED);
+	return false;
+}
+
 void cupti_flush(bool wait)
 {
-	if (!cupti_on() || !cupti_pool_used())
+	if (!cupti_on() || !cupti_pool_used() || (!wait && too_soon()))
 		return;
 	if (hold(wait ? END_WAIT_S : 1)) {
 		if (!ended)
