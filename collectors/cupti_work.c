@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <time.h>
 
@@ -19,7 +18,9 @@
 #define LIMIT_FACTOR 4      /* by which the device's buffers are raised, once */
 
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
-static sem_t wake;
+static pthread_mutex_t wake_lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf */
+static pthread_cond_t wake;
+static bool woken;
 static bool running, ending, ended, flush_wanted;
 static int64_t flushed_ns;
 static int flush_result;
@@ -27,9 +28,28 @@ static uint64_t untimed_seen;
 
 void cupti_work_wake(void)
 {
-	int n = 0;
-	if (__atomic_load_n(&running, __ATOMIC_ACQUIRE) && sem_getvalue(&wake, &n) == 0 && n < 2)
-		(void)sem_post(&wake);
+	if (!__atomic_load_n(&running, __ATOMIC_ACQUIRE))
+		return;
+	(void)pthread_mutex_lock(&wake_lock);
+	woken = true;
+	(void)pthread_cond_signal(&wake);
+	(void)pthread_mutex_unlock(&wake_lock);
+}
+
+/* False: nobody woke us, a period has passed. By a clock that nobody sets. */
+static bool sleep_a_period(void)
+{
+	struct timespec until;
+	int rc = 0;
+	(void)clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += PERIOD_S;
+	(void)pthread_mutex_lock(&wake_lock);
+	while (!woken && !rc)
+		rc = pthread_cond_timedwait(&wake, &wake_lock, &until);
+	bool was = woken;
+	woken = false;
+	(void)pthread_mutex_unlock(&wake_lock);
+	return was;
 }
 
 /* Time stamps are lost when the buffers on the device are full. */
@@ -85,10 +105,7 @@ static void *work(void *arg)
 	const struct timespec pause = { .tv_nsec = FLUSH_APART_NS };
 	(void)arg;
 	for (;;) {
-		struct timespec until;
-		(void)clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec += PERIOD_S;
-		bool woken = sem_timedwait(&wake, &until) == 0;
+		bool early = sleep_a_period();
 		bool wanted = __atomic_exchange_n(&flush_wanted, false, __ATOMIC_ACQ_REL);
 		if (wanted)
 			(void)nanosleep(&pause, NULL);
@@ -99,7 +116,7 @@ static void *work(void *arg)
 		if (cupti_on() && !__atomic_load_n(&ending, __ATOMIC_ACQUIRE)) {
 			int64_t cpu = live_cpu_begin();
 			look_after();
-			if ((!woken || wanted || cupti_pool_refused()) && cupti_pool_changed())
+			if ((!early || wanted || cupti_pool_refused()) && cupti_pool_changed())
 				(void)cupti.flush_all(0);
 			live_cpu_end(cpu);
 		}
@@ -112,8 +129,12 @@ int cupti_work_start(void)
 	pthread_attr_t a;
 	pthread_t t;
 	sigset_t all, old;
-	if (sem_init(&wake, 0, 0) || pthread_attr_init(&a))
+	pthread_condattr_t monotonic;
+	if (pthread_condattr_init(&monotonic) || pthread_attr_init(&a))
 		return -ENOMEM;
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&wake, &monotonic);
+	(void)pthread_condattr_destroy(&monotonic);
 	(void)pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
 	(void)pthread_attr_setstacksize(&a, 256 << 10);
 	/* The program's signals are for the program's threads. */
@@ -128,10 +149,14 @@ int cupti_work_start(void)
 
 static bool hold(int seconds)
 {
-	struct timespec until;
-	(void)clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += seconds;
-	return pthread_mutex_timedlock(&busy, &until) == 0;
+	const struct timespec pause = { .tv_nsec = 500000 };
+	int64_t until = cupti_clock_now() + seconds * INT64_C(1000000000);
+	int rc = pthread_mutex_trylock(&busy);
+	while (rc == EBUSY && cupti_clock_now() < until) {
+		(void)nanosleep(&pause, NULL);
+		rc = pthread_mutex_trylock(&busy);
+	}
+	return rc == 0;
 }
 
 static void settle_calls(void)
