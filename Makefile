@@ -87,6 +87,7 @@ ALL += $(B)/roimeter
 -include agent/part.mk
 -include collectors/part.mk
 -include tests/double/part.mk
+-include tests/collect/part.mk
 
 # ---- tests -----------------------------------------------------------------------------------------
 

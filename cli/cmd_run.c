@@ -11,6 +11,7 @@
 #include "cli/cmd.h"
 #include "cli/config.h"
 #include "cli/db.h"
+#include "cli/run_collect.h"
 #include "lib/opt.h"
 #include "cli/run_progress.h"
 #include "cli/run_options.h"
@@ -35,6 +36,7 @@ struct session {
 	struct platform platform;
 	struct store *store; /* NULL with --no-store and --server */
 	struct run_server server;
+	struct run_collect collect;
 	struct runner runner;
 	struct run_progress progress;
 	char cgroup[CGROUP_PATH_BYTES];
@@ -391,8 +393,9 @@ static int plan(struct session *s, const char *store, struct sweep **ret, struct
 		.timer_path = timer_path(s),
 		.journal_folder = s->o.dry_run || s->o.no_store ? NULL : state_folder(s),
 		.store = store,
-		.profile_reason = s->o.no_profile ? "as asked for by --no-profile"
-						  : "no collector was asked for",
+		.collectors = s->collect.items,
+		.n_collectors = s->collect.n,
+		.profile_reason = s->collect.reason,
 		.announce = s->server.announce,
 		.events = { on_step, on_record, is_stored, on_expect, on_warn, s },
 	};
@@ -410,6 +413,14 @@ static json_t *plan_texts(const struct txts *t)
 	return list;
 }
 
+static json_t *plan_collectors(const struct session *s, size_t n)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < n; i++)
+		(void)json_array_append_new(list, json_string(s->collect.items[i].name));
+	return list;
+}
+
 static int print_plan_json(const struct session *s, const struct sweep *sweep, struct err *err)
 {
 	struct buf b = { 0 };
@@ -419,11 +430,12 @@ static int print_plan_json(const struct session *s, const struct sweep *sweep, s
 		double warmups, cleans, timeout;
 		sweep_counts(sweep, i, &warmups, &cleans, &timeout);
 		(void)json_array_append_new(
-			cases, json_pack("{s:s,s:s,s:I,s:I,s:f,s:s,s:o,s:o}", "app", c->c->app,
+			cases, json_pack("{s:s,s:s,s:I,s:I,s:o,s:f,s:s,s:o,s:o}", "app", c->c->app,
 					 "case", c->c->name, "warmups", (json_int_t)warmups,
-					 "cleans", (json_int_t)cleans, "timeout_s", timeout,
-					 "region", c->c->region ? c->c->region : "markers", "env",
-					 plan_texts(&c->env), "argv", plan_texts(&c->argv)));
+					 "cleans", (json_int_t)cleans, "profiled",
+					 plan_collectors(s, sweep_profiled(sweep, i)), "timeout_s",
+					 timeout, "region", c->c->region ? c->c->region : "markers",
+					 "env", plan_texts(&c->env), "argv", plan_texts(&c->argv)));
 	}
 	json_t *out = json_pack("{s:s?,s:o}", "platform", platform_told(s), "cases", cases);
 	int rc = out ? json_text(&b, out) : -ENOMEM;
@@ -441,11 +453,17 @@ static void print_plan(const struct session *s, const struct sweep *sweep)
 		const struct command *c = sweep_command(sweep, i);
 		double warmups, cleans, timeout;
 		sweep_counts(sweep, i, &warmups, &cleans, &timeout);
-		total += warmups + cleans;
-		(void)printf("%s/%s: %.0f warm-up + %.0f clean, at most %.15g s each, %s\n",
-			     c->c->app, c->c->name, warmups, cleans, timeout,
-			     c->c->region ? c->c->region : "markers");
+		size_t profiled = sweep_profiled(sweep, i);
+		total += warmups + cleans + (double)profiled;
 		struct buf line = { 0 };
+		for (size_t k = 0; k < profiled; k++)
+			buf_printf(&line, " + profiled.%s", s->collect.items[k].name);
+		if (c->c->profile_no && s->collect.n)
+			buf_printf(&line, " (not profiled: %s)", c->c->profile_no);
+		(void)printf("%s/%s: %.0f warm-up + %.0f clean%s, at most %.15g s each, %s\n",
+			     c->c->app, c->c->name, warmups, cleans, line.data ? line.data : "",
+			     timeout, c->c->region ? c->c->region : "markers");
+		line.len = 0;
 		for (size_t k = 0; k < c->env.n; k++) {
 			shell_assignment(&line, c->env.items[k]);
 			buf_puts(&line, " ");
@@ -461,6 +479,8 @@ static void print_plan(const struct session *s, const struct sweep *sweep)
 static int open_all(struct session *s, struct buf *store, struct err *err)
 {
 	int rc = run_server_choose(&s->server, &s->o, &s->config, &s->arena, err);
+	if (!rc)
+		rc = run_collect_open(&s->collect, &s->o, &s->config, &s->arena, err);
 	if (!rc)
 		rc = find_platform(s, err);
 	if (!rc && !s->o.dry_run)
@@ -496,6 +516,7 @@ static int measure(struct session *s, struct err *err)
 		stop_runner(s);
 	run_server_close(&s->server);
 	sweep_free(sweep);
+	run_collect_close(&s->collect);
 	buf_done(&store);
 	return rc;
 }

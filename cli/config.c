@@ -1,4 +1,4 @@
-/* One table for [store], [run], [agent], [env], [platform] and [launcher NAME]. */
+/* One table for [store], [run], [collectors], [agent], [env], [platform] and [launcher NAME]. */
 #define _GNU_SOURCE
 #include "cli/config.h"
 
@@ -35,6 +35,11 @@ static const struct conf_key keys[] = {
 	{ "run", "server", CONF_TEXT, TOP(server), NULL, 0, 0, NULL,
 	  "address of the daemon that gets the results, by way of this node's agent; empty: the "
 	  "database" },
+	{ "run", "collect", CONF_WORDS, TOP(collect), NULL, 0, 0, NULL,
+	  "collectors for profiled executions where the call names none: auto, or names; empty: "
+	  "none" },
+	{ "collectors", "path", CONF_TEXT, TOP(collectors), NULL, 0, 0, NULL,
+	  "folders of libroimeter-NAME.so, colon-separated, searched before roimeter's own" },
 	{ "agent", "socket", CONF_TEXT, TOP(agent_socket), NULL, 0, 0, NULL,
 	  "of this node's agent; empty: /run/roimeter-agent/agent.sock" },
 	{ "env", "allow", CONF_WORDS, TOP(env_allow), NULL, 0, 0, NULL,

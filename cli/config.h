@@ -21,7 +21,8 @@ struct config {
 	double warmup, clean, timeout_s, grace_s;
 	const char *order, *scratch, *library, *timers;
 	bool journal;
-	struct conf_words env_allow;
+	struct conf_words env_allow, collect;
+	const char *collectors; /* folders */
 	const char *platform;
 	struct conf_list launchers; /* of struct config_launcher */
 };

@@ -23,7 +23,9 @@ static const char epilog[] =
 	"As a service, with roimeterd and roimeter-agent (docs/run.md has all it takes):\n"
 	"  roimeter run --server http://collector:8640 --suite suites/demo.yaml all\n"
 	"  roimeter agent-status\n"
-	"Collectors: none is the only one there is so far.";
+	"After its clean executions each case is run once more under each collector, which says\n"
+	"what the device did; the clean ones give the result.\n"
+	"  roimeter run --suite suites/demo.yaml all --collect auto";
 
 static int parse(struct run_options *o, int argc, char **argv, int *ret_first, struct err *err)
 {
@@ -49,7 +51,7 @@ static int parse(struct run_options *o, int argc, char **argv, int *ret_first, s
 		{ "env-allow", OPT_LIST, &o->env_allow, "NAME",
 		  "pass this variable on; may end in *" },
 		{ "collect", OPT_LIST, &o->collect, "NAME",
-		  "collectors for profiled executions: none" },
+		  "one profiled execution with each: cupti, opencl, auto, none" },
 		{ "no-profile", OPT_FLAG, &o->no_profile, NULL, "no profiled execution" },
 		{ "dry-run", OPT_FLAG, &o->dry_run, NULL,
 		  "print what would run, and start nothing" },
@@ -97,9 +99,9 @@ static int check_words(const struct run_options *o, struct err *err)
 	if (o->format && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0)
 		return err_set(err, -EINVAL, "--format %s: expected text or json", o->format);
 	for (size_t i = 0; i < o->collect.n; i++)
-		if (strcmp(o->collect.items[i], "none") != 0)
+		if (o->no_profile && strcmp(o->collect.items[i], "none") != 0)
 			return err_set(err, -EINVAL,
-				       "--collect %s: there is no such collector; there is: none",
+				       "--collect %s and --no-profile: leave one of them out",
 				       o->collect.items[i]);
 	if (o->clean == 0)
 		return err_set(err, -EINVAL, "--clean 0: at least one clean execution is needed");

@@ -47,13 +47,10 @@ static int put_record(struct teller *t, struct record *rec, struct err *err)
 
 static void put_names(struct teller *t)
 {
-	char name[32];
+	char name[EXECUTION_NAME_BYTES];
 	t->names.len = 0;
-	for (int stage = 0; stage < 2; stage++)
-		for (double k = 0; k < (stage ? t->c->cleans : t->c->warmups); k++) {
-			(void)snprintf(name, sizeof name, "%s.%.0f", stage ? "clean" : "warmup", k);
-			batch_text_put(&t->names, text(name));
-		}
+	for (size_t i = 0; i < case_planned(t->c); i++)
+		batch_text_put(&t->names, text(case_execution(t->c, t->f, i, name)));
 }
 
 static int announce(struct teller *t, struct err *err)
@@ -185,6 +182,41 @@ static int put_log(struct teller *t, const struct made *m, const struct blob *b)
 	return rc;
 }
 
+/* One that can't be read goes as well: the daemon says of it what is said here. */
+static int put_picture(struct teller *t, const struct made *m, const struct blob *b)
+{
+	struct frame frame;
+	struct arena a = { 0 };
+	struct picture of;
+	frame_clear(&frame, FRAME_PICTURE);
+	struct frame_picture *p = &frame.as.picture;
+	p->host = text(t->what->host);
+	if (picture_get(&of, &a, b->name, b->data, b->n, NULL) == 0) {
+		p->stream = text(of.stream);
+		p->pid = whole_number(of.pid);
+		p->host = text(of.host ? of.host : t->what->host);
+	}
+	p->run = text(t->c->run_id);
+	p->exec = text(m->capture.row.name);
+	p->file = text(b->name);
+	p->snapshot = t->what->snapshot;
+	p->size = b->n;
+	p->final = YES;
+	p->real_ns = m->capture.end_real_ns;
+	p->uid = (int64_t)getuid();
+	int rc = 0;
+	size_t at = 0;
+	do { /* an empty one is one, too */
+		p->offset = at;
+		p->data = (struct str){ .p = b->data + at,
+					.n = b->n - at < BATCH_CHUNK ? b->n - at : BATCH_CHUNK };
+		rc = put(t, &frame);
+		at += BATCH_CHUNK;
+	} while (!rc && at < b->n);
+	arena_free(&a);
+	return rc;
+}
+
 static int ended(struct teller *t, const struct made *m, struct err *err)
 {
 	struct frame frame;
@@ -192,6 +224,8 @@ static int ended(struct teller *t, const struct made *m, struct err *err)
 	for (size_t i = 0; !rc && i < m->capture.n_blobs; i++)
 		if (m->capture.blobs[i].kind == BLOB_LOG)
 			rc = put_log(t, m, &m->capture.blobs[i]);
+		else if (m->capture.blobs[i].kind == BLOB_PICTURE)
+			rc = put_picture(t, m, &m->capture.blobs[i]);
 	if (rc)
 		return rc;
 	rc = observed_put(&frame, &t->carry, t->c->run_id, &m->worked.observed);

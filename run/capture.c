@@ -13,12 +13,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/finish.h"
 #include "lib/num.h"
 #include "schema/codec.h"
 #include "schema/marklog.h"
 
 #define HALF_BYTES ((size_t)16 << 20) /* of a long output, at each end */
 #define FILE_BYTES ((size_t)64 << 20)
+#define PICTURE_HALF_BYTES ((size_t)PICTURE_MAX_BYTES / 2 + 1) /* one that is cut is too large */
 #define TAIL_BYTES ((size_t)4096)
 #define OUTPUT_NAME "run.log" /* as timers call it */
 #define DEPTH_MAX 8
@@ -118,6 +120,12 @@ static int not_dot(const struct dirent *e)
 	return e->d_name[0] != '.';
 }
 
+static bool is_picture(const char *name)
+{
+	size_t n = strlen(name), suffix = strlen(PICTURE_SUFFIX);
+	return n > suffix && strcmp(name + n - suffix, PICTURE_SUFFIX) == 0;
+}
+
 int capture_logs(struct capture *c, const char *folder, struct err *err)
 {
 	struct txts losses = { 0 };
@@ -132,7 +140,10 @@ int capture_logs(struct capture *c, const char *folder, struct err *err)
 		(void)snprintf(path, sizeof path, "%s/%s", folder, name);
 		if (!rc && strcmp(name, MARKLOG_LOSSES) != 0 &&
 		    strcmp(name, MARKLOG_UNATTACHED) != 0)
-			rc = take_file(c, BLOB_LOG, name, path, FILE_BYTES, &cut, err);
+			rc = is_picture(name)
+				     ? take_file(c, BLOB_PICTURE, name, path, PICTURE_HALF_BYTES,
+						 &cut, err)
+				     : take_file(c, BLOB_LOG, name, path, FILE_BYTES, &cut, err);
 		free(names[i]);
 	}
 	free(names);
@@ -390,7 +401,7 @@ static int read_timer(struct worked *w, struct capture *c, const struct timer_de
 	if (!files)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->n_blobs; i++)
-		if (c->blobs[i].kind != BLOB_LOG)
+		if (c->blobs[i].kind == BLOB_OUTPUT || c->blobs[i].kind == BLOB_FILE)
 			files[n++] = (struct timer_file){ c->blobs[i].name, c->blobs[i].data,
 							  c->blobs[i].n };
 	timer_read(timer, &c->arena, files, n, &w->timer);
@@ -411,6 +422,17 @@ static int round_all(struct worked *w, struct capture *c)
 	for (size_t i = 0; i < t->n_parts; i++)
 		t->parts[i].seconds = num15(t->parts[i].seconds);
 	return block_clean(&c->arena, &execution_block, &c->row);
+}
+
+static int take_pictures(struct observed *seen, struct capture *c, struct err *err)
+{
+	struct carried_picture *list = arena_array(&c->arena, c->n_blobs + 1, sizeof *list);
+	size_t n = 0;
+	for (size_t i = 0; list && i < c->n_blobs; i++)
+		if (c->blobs[i].kind == BLOB_PICTURE)
+			list[n++] = (struct carried_picture){ c->blobs[i].name, c->blobs[i].data,
+							      c->blobs[i].n };
+	return list ? observed_pictures(seen, &c->arena, list, n, err) : -ENOMEM;
 }
 
 int capture_work_out(struct worked *ret, struct capture *c, const struct suite_case *suite_case,
@@ -444,7 +466,10 @@ int capture_work_out(struct worked *ret, struct capture *c, const struct suite_c
 		.own_timer = ret->own_timer,
 		.notes = c->notes,
 	};
-	return 0;
+	rc = take_pictures(&ret->observed, c, err);
+	if (rc)
+		worked_done(ret);
+	return rc ? err_set(err, rc, "out of memory") : 0;
 }
 
 void worked_done(struct worked *w)

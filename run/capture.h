@@ -10,9 +10,10 @@
 #include "timer/timer.h"
 
 enum blob_kind {
-	BLOB_LOG = 'L',    /* region log of a process */
-	BLOB_OUTPUT = 'O', /* standard output and error, "run.log" */
-	BLOB_FILE = 'F',   /* of the case's folder, for its timer */
+	BLOB_LOG = 'L',     /* region log of a process */
+	BLOB_OUTPUT = 'O',  /* standard output and error, "run.log" */
+	BLOB_FILE = 'F',    /* of the case's folder, for its timer */
+	BLOB_PICTURE = 'P', /* what a collector left of a process */
 };
 
 struct blob {
@@ -44,7 +45,8 @@ void capture_done(struct capture *c);
 /* Sentences of notes are copied. */
 int capture_note(struct capture *c, const char *text);
 
-/* The region logs of a folder, and what processes say there that could not make theirs. */
+/* The region logs and pictures of a folder, and what processes say there that could not make
+ * theirs. */
 int capture_logs(struct capture *c, const char *folder, struct err *err);
 
 /* The output; of more than 32 MiB the first and the last 16. */

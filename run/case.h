@@ -17,7 +17,7 @@ struct case_run {
 	struct command command;
 	struct timer_def *timer;
 	struct txts timer_files, refused;
-	double warmups, cleans, timeout_s;
+	double warmups, cleans, profiled, timeout_s;
 	const char *fingerprint;
 	char run_id[40];
 	struct made **made; /* each by itself: worked points into it */
@@ -47,5 +47,11 @@ int fill_known(struct record *rec, struct case_run *c, const struct fill *f, str
 
 /* Makes the record of a case; rec is initialised by this call, also when it fails. */
 int fill_record(struct record *rec, struct case_run *c, const struct fill *f, struct err *err);
+
+/* Executions that are to be made, and the name of each: warm-ups, clean ones, profiled ones. */
+#define EXECUTION_NAME_BYTES 96
+size_t case_planned(const struct case_run *c);
+const char *case_execution(const struct case_run *c, const struct fill *f, size_t i,
+			   char ret[EXECUTION_NAME_BYTES]);
 
 #endif

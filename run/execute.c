@@ -50,7 +50,7 @@ static int make_folders(const struct runner *r, const struct command *c, struct 
 	return marklog_losses_create(p->logs, err);
 }
 
-#define OWN_MAX 8
+#define OWN_MAX (8 + COLLECTOR_VARIABLES_MAX)
 
 /* The variables that are ours. HPCPERF_ROI_LOG is for programs that were built with that suite's
  * own header. */
@@ -68,6 +68,22 @@ static int own_variables(struct env_pair own[OWN_MAX], size_t *ret_n, const stru
 		own[n++] = (struct env_pair){ "ROIMETER_AGENT", r->agent };
 	*ret_n = n;
 	return own[0].value ? 0 : -ENOMEM;
+}
+
+/* Into a profiled execution, and no other, comes its collector. */
+static int collectors_variables(struct env_pair *own, size_t *n, const struct runner *r,
+				const struct execution_spec *spec, struct arena *a)
+{
+	const struct command *c = spec->command;
+	char **clean = NULL;
+	size_t more = 0;
+	if (!spec->collector)
+		return 0;
+	int rc = env_build(a, r->envp, &c->allow, c->set, c->n_set, NULL, 0, &clean, NULL);
+	if (!rc)
+		rc = collector_variables(spec->collector, a, clean, own + *n, &more);
+	*n += more;
+	return rc;
 }
 
 /* All ranks need ours, and what the case declares, on whatever node they are. */
@@ -93,6 +109,8 @@ static int make_env(const struct runner *r, const struct execution_spec *spec,
 	size_t n = 0;
 	const struct command *c = spec->command;
 	int rc = own_variables(own, &n, r, spec, p, a);
+	if (!rc)
+		rc = collectors_variables(own, &n, r, spec, a);
 	if (!rc)
 		rc = carried(&own[n], a, c, own, n);
 	if (!rc && own[n].name)

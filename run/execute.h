@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "run/capture.h"
+#include "run/collector.h"
 #include "run/command.h"
 #include "run/peers.h"
 #include "run/scratch.h"
@@ -31,7 +32,8 @@ struct execution_spec {
 	const struct command *command;
 	const char *run_id, *name; /* name: "clean.0" */
 	double order, timeout_s;
-	const struct txts *timer_files; /* globs; may be NULL */
+	const struct txts *timer_files;        /* globs; may be NULL */
+	const struct collector_lib *collector; /* of a profiled execution; else NULL */
 };
 
 /* Runs it. Whatever goes wrong with the command is in ret->end and ret->row.why, and the call is

@@ -75,6 +75,20 @@ static int copy_texts(struct record *rec, const struct copied *list, size_t n)
 	return 0;
 }
 
+/* "none", or the names of those that are asked for. */
+static const char *collector_names(struct record *rec, const struct case_run *c,
+				   const struct fill *f)
+{
+	const char *names = NULL;
+	for (size_t i = 0; (double)i < c->profiled; i++) {
+		names = arena_printf(&rec->arena, "%s%s%s", names ? names : "", names ? "," : "",
+				     f->o->collectors[i].name);
+		if (!names)
+			return NULL;
+	}
+	return names ? names : "none";
+}
+
 static int put_measurement(struct record *rec, const struct case_run *c, const struct fill *f)
 {
 	struct measurement *m = &rec->body.measurement;
@@ -82,14 +96,18 @@ static int put_measurement(struct record *rec, const struct case_run *c, const s
 		{ &m->region, c->c->region },
 		{ &m->verify, c->c->verify },
 		{ &m->excludes, c->c->excludes },
-		{ &m->profile_reason, c->c->profile_no ? c->c->profile_no : f->o->profile_reason },
+		{ &m->profile_reason, c->profiled > 0    ? NULL
+				      : c->c->profile_no ? c->c->profile_no
+							 : f->o->profile_reason },
 		{ &m->launcher_region, c->timer ? timer_def_ranks(c->timer) : NULL },
 		{ &rec->body.roi.timer, c->timer ? c->c->region + strlen("timer:") : NULL },
 	};
 	m->tool = "roimeter " ROIMETER_VERSION_TEXT;
 	m->cleans_asked = c->cleans;
 	m->order = f->o->interleaved ? "interleaved" : "sequential";
-	m->collector = "none";
+	m->collector = collector_names(rec, c, f);
+	if (!m->collector)
+		return -ENOMEM;
 	m->timeout_s = num15(c->timeout_s);
 	m->resumed = c->resumed ? YES : NO;
 	m->tree = tree_of(c);
@@ -330,7 +348,7 @@ int fill_known(struct record *rec, struct case_run *c, const struct fill *f, str
 int fill_record(struct record *rec, struct case_run *c, const struct fill *f, struct err *err)
 {
 	const struct run_close close = { .complete = !c->cut,
-					 .planned = c->warmups + c->cleans,
+					 .planned = (double)case_planned(c),
 					 .begun_real_ns = ROI_UNKNOWN };
 	int rc = fill_known(rec, c, f, err);
 	struct observed *seen = arena_array(&rec->arena, c->n_made + 1, sizeof *seen);

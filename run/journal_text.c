@@ -228,7 +228,7 @@ static int get_blob(struct capture *c, struct cursor *at, const json_t *spec)
 		return -EBADMSG;
 	if (letter[0] == BLOB_ROW)
 		return get_row(c, data, (size_t)n);
-	if (!strchr("LOF", letter[0]))
+	if (!letter[0] || !strchr("LOFP", letter[0]))
 		return -EBADMSG;
 	size_t cap = c->n_blobs;
 	struct blob *blobs = arena_grow(&c->arena, c->blobs, &cap, c->n_blobs + 1, sizeof *blobs);

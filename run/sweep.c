@@ -35,6 +35,8 @@ static bool has_made(const struct case_run *c, const char *name)
 static bool stops_case(const struct case_run *c, const struct made *m)
 {
 	const struct execution *row = &m->capture.row;
+	if (strncmp(row->name, "profiled", 8) == 0)
+		return false; /* another collector may do better */
 	if (m->capture.end != END_EXITED || !(row->exit_code == 0))
 		return true;
 	if (strncmp(row->name, "clean", 5) != 0)
@@ -142,7 +144,7 @@ static size_t count_done(const struct sweep *s)
 	size_t n = 0;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct case_run *c = &s->cases[i];
-		n += c->over || c->stored ? (size_t)(c->warmups + c->cleans) : c->n_made;
+		n += c->over || c->stored ? case_planned(c) : c->n_made;
 	}
 	return n;
 }
@@ -151,7 +153,7 @@ static size_t count_total(const struct sweep *s)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < s->n; i++)
-		n += (size_t)(s->cases[i].warmups + s->cases[i].cleans);
+		n += case_planned(&s->cases[i]);
 	return n;
 }
 
@@ -165,7 +167,8 @@ static double guess_eta(const struct sweep *s)
 	}
 	for (size_t i = 0; i < s->n; i++) {
 		const struct case_run *c = &s->cases[i];
-		double left = c->over || c->stored ? 0 : c->warmups + c->cleans - (double)c->n_made;
+		double left =
+			c->over || c->stored ? 0 : (double)case_planned(c) - (double)c->n_made;
 		if (c->n_made)
 			left_s += left * c->spent_s / (double)c->n_made;
 		else
@@ -175,7 +178,7 @@ static double guess_eta(const struct sweep *s)
 }
 
 static int make_one(struct sweep *s, struct runner *r, struct case_run *c, const char *name,
-		    struct err *err)
+		    const struct collector_lib *with, struct err *err)
 {
 	begin_case(s, c);
 	struct sweep_step step = { c->c->app,     c->c->name,     name,
@@ -189,6 +192,7 @@ static int make_one(struct sweep *s, struct runner *r, struct case_run *c, const
 		.order = s->order++,
 		.timeout_s = c->timeout_s,
 		.timer_files = &c->timer_files,
+		.collector = with,
 	};
 	struct capture capture;
 	struct err why = { 0 };
@@ -209,9 +213,14 @@ static int make_one(struct sweep *s, struct runner *r, struct case_run *c, const
 
 /* ---- a case is done ---- */
 
-static bool is_complete(const struct case_run *c)
+/* An earlier session may have made others than these. */
+static bool is_complete(const struct sweep *s, const struct case_run *c)
 {
-	return c->over || (double)c->n_made >= c->warmups + c->cleans;
+	char name[EXECUTION_NAME_BYTES];
+	bool all = c->n_made >= case_planned(c);
+	for (size_t i = 0; all && !c->over && i < case_planned(c); i++)
+		all = has_made(c, case_execution(c, &s->fill, i, name));
+	return c->over || all;
 }
 
 /* It is in its place: nothing of it need be kept any more. */
@@ -281,18 +290,31 @@ static int hand_over(struct sweep *s, struct err *err)
 				  : ", and no journal was kept");
 }
 
+enum { WARMUPS, CLEANS, PROFILED_ONES, STAGES };
+
+static double stage_count(const struct case_run *c, int stage)
+{
+	return stage == WARMUPS ? c->warmups : stage == CLEANS ? c->cleans : c->profiled;
+}
+
 /* k counts executions of one stage. */
-static int step(struct sweep *s, struct runner *r, size_t i, bool warmup, size_t k, struct err *err)
+static int step(struct sweep *s, struct runner *r, size_t i, int stage, size_t k, struct err *err)
 {
 	struct case_run *c = &s->cases[i];
-	char name[32];
-	if (c->over || c->stored || (double)k >= (warmup ? c->warmups : c->cleans))
+	char name[EXECUTION_NAME_BYTES];
+	double before = 0;
+	if (c->over || c->stored || (double)k >= stage_count(c, stage))
 		return 0;
-	(void)snprintf(name, sizeof name, "%s.%zu", warmup ? "warmup" : "clean", k);
-	int rc = has_made(c, name) ? 0 : make_one(s, r, c, name, err);
+	for (int earlier = 0; earlier < stage; earlier++)
+		before += stage_count(c, earlier);
+	(void)case_execution(c, &s->fill, (size_t)before + k, name);
+	int rc = has_made(c, name)
+			 ? 0
+			 : make_one(s, r, c, name,
+				    stage == PROFILED_ONES ? &s->o.collectors[k] : NULL, err);
 	if (!rc && runner_interrupted(r))
 		rc = -EINTR;
-	if (!rc && is_complete(c))
+	if (!rc && is_complete(s, c))
 		rc = finish_case(s, c, err);
 	return rc;
 }
@@ -300,12 +322,10 @@ static int step(struct sweep *s, struct runner *r, size_t i, bool warmup, size_t
 static int run_case_after_case(struct sweep *s, struct runner *r, struct err *err)
 {
 	int rc = 0;
-	for (size_t i = 0; !rc && i < s->n; i++) {
-		for (size_t k = 0; !rc && (double)k < s->cases[i].warmups; k++)
-			rc = step(s, r, i, true, k, err);
-		for (size_t k = 0; !rc && (double)k < s->cases[i].cleans; k++)
-			rc = step(s, r, i, false, k, err);
-	}
+	for (size_t i = 0; !rc && i < s->n; i++)
+		for (int stage = 0; stage < STAGES; stage++)
+			for (size_t k = 0; !rc && (double)k < stage_count(&s->cases[i], stage); k++)
+				rc = step(s, r, i, stage, k, err);
 	return rc;
 }
 
@@ -315,11 +335,12 @@ static int run_interleaved(struct sweep *s, struct runner *r, struct err *err)
 	size_t most = 0;
 	int rc = 0;
 	for (size_t i = 0; i < s->n; i++)
-		most = (size_t)fmax((double)most, fmax(s->cases[i].warmups, s->cases[i].cleans));
-	for (int stage = 0; stage < 2; stage++)
+		for (int stage = 0; stage < STAGES; stage++)
+			most = (size_t)fmax((double)most, stage_count(&s->cases[i], stage));
+	for (int stage = 0; stage < STAGES; stage++)
 		for (size_t k = 0; !rc && k < most; k++)
 			for (size_t i = 0; !rc && i < s->n; i++)
-				rc = step(s, r, i, stage == 0, k, err);
+				rc = step(s, r, i, stage, k, err);
 	return rc;
 }
 
@@ -340,11 +361,21 @@ static int finish_interrupted(struct sweep *s, struct err *err)
 
 /* ---- an earlier session ---- */
 
+/* One under a collector that this call does not ask for is not taken over. */
+static bool is_planned(const struct sweep *s, const struct case_run *c, const char *name)
+{
+	char wanted[EXECUTION_NAME_BYTES];
+	bool planned = strncmp(name, "profiled", 8) != 0;
+	for (size_t i = (size_t)(c->warmups + c->cleans); !planned && i < case_planned(c); i++)
+		planned = strcmp(name, case_execution(c, &s->fill, i, wanted)) == 0;
+	return planned;
+}
+
 static int take_earlier(void *arg, size_t i, struct capture *capture)
 {
 	struct sweep *s = arg;
 	struct case_run *c = &s->cases[i];
-	if (has_made(c, capture->row.name)) {
+	if (has_made(c, capture->row.name) || !is_planned(s, c, capture->row.name)) {
 		capture_done(capture);
 		return 0;
 	}
@@ -370,7 +401,7 @@ static int resume(struct sweep *s, struct err *err)
 		if (j->stored && j->interrupted)
 			j->run_id[0] = 0;
 		/* The agent has ended the run of a runner that was killed: it stays so, too. */
-		if (s->o.announce && !j->stored && !is_complete(c))
+		if (s->o.announce && !j->stored && !is_complete(s, c))
 			j->run_id[0] = 0;
 		c->stored = j->stored && !j->interrupted;
 		c->begun = j->run_id[0] != 0;
@@ -418,7 +449,7 @@ int sweep_run(struct sweep *s, struct runner *r, struct err *err)
 	int rc = open_journal(s, err);
 	/* Complete in the journal, but not stored: the runner was killed just then. */
 	for (size_t i = 0; !rc && i < s->n; i++)
-		if (!s->cases[i].stored && s->cases[i].n_made && is_complete(&s->cases[i]))
+		if (!s->cases[i].stored && s->cases[i].n_made && is_complete(s, &s->cases[i]))
 			rc = finish_case(s, &s->cases[i], err);
 	if (!rc)
 		rc = s->o.interleaved ? run_interleaved(s, r, err) : run_case_after_case(s, r, err);

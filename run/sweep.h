@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "run/announce.h"
+#include "run/collector.h"
 #include "run/command.h"
 #include "run/execute.h"
 #include "node/platform.h"
@@ -45,7 +46,9 @@ struct sweep_options {
 	const char *timer_path;     /* folders of timer definitions, colon-separated */
 	const char *journal_folder; /* NULL: no journal, so a killed run can't be taken up */
 	const char *store;          /* name of the store: part of the journal's identity */
-	const char *profile_reason; /* why nothing is profiled */
+	const struct collector_lib *collectors; /* one profiled execution of each case with each */
+	size_t n_collectors;
+	const char *profile_reason; /* why nothing is profiled, where there are none */
 	struct announce *announce;  /* the agent that is told of all this; NULL: none */
 	struct sweep_events events;
 };
@@ -61,6 +64,8 @@ size_t sweep_cases(const struct sweep *s);
 const struct command *sweep_command(const struct sweep *s, size_t i);
 void sweep_counts(const struct sweep *s, size_t i, double *ret_warmups, double *ret_cleans,
 		  double *ret_timeout_s);
+/* Of how many of the collectors, from the first, it gets a profiled execution. */
+size_t sweep_profiled(const struct sweep *s, size_t i);
 
 /* Runs the plan. 0 also when cases fail: their records tell. -EINTR: it was interrupted.
  * -EHOSTUNREACH: it was done, and the agent could not be told of all of it. Others: it could not go

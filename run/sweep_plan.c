@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,12 +21,12 @@ static double first_known(double a, double b, double c)
 
 static int check_counts(const struct case_run *c, struct err *err)
 {
-	if (!(c->cleans >= 1) || c->warmups + c->cleans > EXECUTIONS_MAX)
-		return err_set(err, -EINVAL,
-			       "%s/%s: %.15g warm-up and %.15g clean executions; at least one "
-			       "clean one is "
-			       "needed, and %d together are the most",
-			       c->c->app, c->c->name, c->warmups, c->cleans, EXECUTIONS_MAX);
+	if (!(c->cleans >= 1) || c->warmups + c->cleans + c->profiled > EXECUTIONS_MAX)
+		return err_set(
+			err, -EINVAL,
+			"%s/%s: %.15g warm-up, %.15g clean and %.15g profiled executions; at "
+			"least one clean one is needed, and %d together are the most",
+			c->c->app, c->c->name, c->warmups, c->cleans, c->profiled, EXECUTIONS_MAX);
 	return 0;
 }
 
@@ -47,13 +48,29 @@ static int load_timer(struct sweep *s, struct case_run *c, struct err *err)
 	return 0;
 }
 
+/* A variable with one value can't be the program's and the collector's. */
+static int check_conflicts(const struct sweep *s, const struct case_run *c, char *const *envp,
+			   struct err *err)
+{
+	for (size_t i = 0; (double)i < c->profiled; i++) {
+		const char *name = collector_conflict(&s->o.collectors[i], envp);
+		if (name)
+			return err_set(err, -EINVAL,
+				       "%s/%s: the program gets %s already, and the collector %s "
+				       "needs it: it has room for one. Leave it out, or say "
+				       "\"profile: no (REASON)\", or --no-profile",
+				       c->c->app, c->c->name, name, s->o.collectors[i].name);
+	}
+	return 0;
+}
+
 /* Names that would be passed on and that the credential rule keeps out. */
 static int find_refused(struct sweep *s, struct case_run *c, struct err *err)
 {
 	char **envp = NULL;
 	int rc = env_build(&s->arena, s->o.commands.envp, &c->command.allow, c->command.set,
 			   c->command.n_set, NULL, 0, &envp, &c->refused);
-	return rc ? err_set(err, rc, "out of memory") : 0;
+	return rc ? err_set(err, rc, "out of memory") : check_conflicts(s, c, envp, err);
 }
 
 /* What must be the same for an execution of an earlier session to count. */
@@ -93,6 +110,7 @@ static int plan_case(struct sweep *s, struct case_run *c, const struct suite_cas
 	c->c = suite_case;
 	c->warmups = first_known(o->warmup, suite_case->warmup, o->default_warmup);
 	c->cleans = first_known(o->clean, suite_case->clean, o->default_clean);
+	c->profiled = suite_case->profile_no ? 0 : (double)o->n_collectors;
 	c->timeout_s = first_known(o->timeout_s, suite_case->timeout_s, o->default_timeout_s);
 	c->expected_s = c->expected_steps = NAN;
 	int rc = check_counts(c, err);
@@ -206,4 +224,28 @@ void sweep_counts(const struct sweep *s, size_t i, double *ret_warmups, double *
 	*ret_warmups = s->cases[i].warmups;
 	*ret_cleans = s->cases[i].cleans;
 	*ret_timeout_s = s->cases[i].timeout_s;
+}
+
+size_t sweep_profiled(const struct sweep *s, size_t i)
+{
+	return (size_t)s->cases[i].profiled;
+}
+
+size_t case_planned(const struct case_run *c)
+{
+	return (size_t)(c->warmups + c->cleans + c->profiled);
+}
+
+const char *case_execution(const struct case_run *c, const struct fill *f, size_t i,
+			   char ret[EXECUTION_NAME_BYTES])
+{
+	size_t warmups = (size_t)c->warmups, cleans = (size_t)c->cleans;
+	if (i < warmups)
+		(void)snprintf(ret, EXECUTION_NAME_BYTES, "warmup.%zu", i);
+	else if (i < warmups + cleans)
+		(void)snprintf(ret, EXECUTION_NAME_BYTES, "clean.%zu", i - warmups);
+	else
+		(void)snprintf(ret, EXECUTION_NAME_BYTES, "profiled.%.64s",
+			       f->o->collectors[i - warmups - cleans].name);
+	return ret;
 }

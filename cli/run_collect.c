@@ -1,0 +1,99 @@
+/* From names to collectors. */
+#include "cli/run_collect.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In this order: where two of them work, the first sees more. */
+static const char *const automatic[] = { "cupti", "opencl" };
+
+static const char *folders(const struct config *c, struct arena *a)
+{
+	const char *told = getenv("ROIMETER_COLLECTORS");
+	const char *own = c->collectors;
+	if (!told || !*told)
+		return own;
+	return own ? arena_printf(a, "%s:%s", told, own) : told;
+}
+
+static bool is_there(const struct run_collect *c, const char *name)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (strcmp(c->items[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static int add(struct run_collect *c, struct arena *a, const char *name, const char *where,
+	       bool check, struct err *err)
+{
+	struct collector_lib *l = &c->items[c->n];
+	if (is_there(c, name))
+		return 0;
+	int rc = collector_open(l, a, name, where, err);
+	if (!rc && check)
+		rc = collector_check(l, err);
+	if (rc)
+		collector_close(l);
+	else
+		c->n++;
+	return rc;
+}
+
+/* The first that works. None: why not, each in its own words. */
+static int choose(struct run_collect *c, struct arena *a, const char *where, struct err *err)
+{
+	size_t before = c->n;
+	const char *why = "no collector can work here";
+	for (size_t i = 0; i < sizeof automatic / sizeof *automatic && c->n == before; i++) {
+		struct err sentence = { .text = "" };
+		int rc = add(c, a, automatic[i], where, true, &sentence);
+		if (rc == -ENOMEM)
+			return err_set(err, rc, "out of memory");
+		if (rc)
+			why = arena_printf(a, "%s%s %s", why, i ? ";" : ":", sentence.text);
+		if (!why)
+			return err_set(err, -ENOMEM, "out of memory");
+	}
+	if (c->n > before) {
+		(void)fprintf(stderr, "info  collector: %s\n", c->items[before].name);
+	} else {
+		(void)fprintf(stderr, "info  collector: none (%s)\n", why);
+		c->reason = why;
+	}
+	return 0;
+}
+
+int run_collect_open(struct run_collect *ret, const struct run_options *o, const struct config *c,
+		     struct arena *a, struct err *err)
+{
+	bool told = o->collect.n > 0;
+	size_t n = told ? o->collect.n : c->collect.n;
+	const char *where = folders(c, a);
+	*ret = (struct run_collect){ .reason = o->no_profile ? "as asked for by --no-profile"
+					       : n           ? "as asked for: collector none"
+							     : "no collector was asked for" };
+	if (o->no_profile || !n)
+		return 0;
+	ret->items = arena_array(a, n + 1, sizeof *ret->items);
+	int rc = ret->items ? 0 : err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; !rc && i < n; i++) {
+		const char *name = told ? o->collect.items[i] : c->collect.items[i];
+		if (strcmp(name, "none") == 0)
+			continue;
+		rc = strcmp(name, "auto") == 0 ? choose(ret, a, where, err)
+					       : add(ret, a, name, where, !o->dry_run, err);
+	}
+	if (rc)
+		run_collect_close(ret);
+	return rc;
+}
+
+void run_collect_close(struct run_collect *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		collector_close(&c->items[i]);
+	*c = (struct run_collect){ .reason = c->reason };
+}

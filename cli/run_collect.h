@@ -1,0 +1,21 @@
+/* Which collectors a call of roimeter run uses: found, opened and asked before anything runs. */
+#ifndef CLI_RUN_COLLECT_H
+#define CLI_RUN_COLLECT_H
+
+#include "cli/run_options.h"
+#include "run/collector.h"
+
+struct run_collect {
+	struct collector_lib *items;
+	size_t n;
+	const char *reason; /* why there are none */
+};
+
+/* The call's, else the configuration's. -ENOENT, -EINVAL: one is not there, or can't work here;
+ * with
+ * --dry-run only what "auto" stands for is asked whether it works. */
+int run_collect_open(struct run_collect *ret, const struct run_options *o, const struct config *c,
+		     struct arena *a, struct err *err);
+void run_collect_close(struct run_collect *c);
+
+#endif
