@@ -335,7 +335,7 @@ static int check(const struct result *flow, const struct result *sorted)
 static int bench(size_t n, unsigned streams, int rounds)
 {
 	struct ratio per_op = { .n = 0 }, rss = { .n = 0 }, sort = { .n = 0 }, python = { .n = 0 };
-	size_t sorted_n = n > 20000000 ? n / 10 : n;
+	size_t sorted_n = n;
 	char name[64];
 	int good = 1;
 	for (int i = 0; i < rounds; i++) {
