@@ -98,9 +98,9 @@ struct seen {
 static int see(void *arg, const struct conformance *c)
 {
 	struct seen *seen = arg;
-	(void)strcat(strcat(strcat(seen->text, c->platform), "/"), c->collector);
-	(void)strcat(strcat(strcat(strcat(seen->text, " "), c->verdict), " "), c->utc);
-	(void)strcat(seen->text, ";");
+	size_t at = strlen(seen->text);
+	(void)snprintf(seen->text + at, sizeof seen->text - at, "%s/%s %s %s;", c->platform,
+		       c->collector, c->verdict, c->utc);
 	return 0;
 }
 
@@ -139,7 +139,8 @@ static void the_newest_of_each_counts(void **state)
 static int name_changed(void *arg, const char *suite, const char *app)
 {
 	struct seen *seen = arg;
-	(void)strcat(strcat(strcat(strcat(seen->text, suite), "/"), app), ";");
+	size_t at = strlen(seen->text);
+	(void)snprintf(seen->text + at, sizeof seen->text - at, "%s/%s;", suite, app);
 	return 0;
 }
 
