@@ -7,11 +7,12 @@
 
 #include "cli/cmd.h"
 #include "cli/db.h"
-#include "lib/opt.h"
+#include "cli/import_text.h"
 #include "cli/progress.h"
 #include "cli/query.h"
-#include "cli/table.h"
 #include "import/hpcperf.h"
+#include "import/trace.h"
+#include "lib/opt.h"
 #include "schema/codec.h"
 
 struct outcome {
@@ -19,7 +20,8 @@ struct outcome {
 	bool dry;
 };
 
-/* ---- into the store --------------------------------------------------------------------------- */
+/* ---- into the store ---------------------------------------------------------------------------
+ */
 
 static int add_runs(struct store *s, const struct imports *in, struct outcome *ret, struct err *err)
 {
@@ -60,7 +62,8 @@ static int keep_declared(void *arg, const char *suite, const struct declared_cas
 }
 
 /* store_declare replaces: what was declared before stays declared. */
-static int declare_suite(struct store *s, const struct import_case *cases, size_t n, struct err *err)
+static int declare_suite(struct store *s, const struct import_case *cases, size_t n,
+			 struct err *err)
 {
 	struct declared d = { 0 };
 	int rc = store_each_declared(s, cases[0].suite, NULL, keep_declared, &d, err);
@@ -115,7 +118,8 @@ static int store_all(const char *db, const struct imports *in, struct outcome *r
 	return rc;
 }
 
-/* ---- what is printed --------------------------------------------------------------------------- */
+/* ---- what is printed ---------------------------------------------------------------------------
+ */
 
 static int print_json(const struct imports *in, const struct outcome *o, struct err *err)
 {
@@ -130,8 +134,8 @@ static int print_json(const struct imports *in, const struct outcome *o, struct 
 	}
 	buf_puts(&text, "]");
 	if (!o->dry)
-		buf_printf(&text, ",\"stored\":%zu,\"present\":%zu,\"declared\":%zu", o->stored, o->present,
-			   in->n_cases);
+		buf_printf(&text, ",\"stored\":%zu,\"present\":%zu,\"declared\":%zu", o->stored,
+			   o->present, in->n_cases);
 	buf_puts(&text, "}\n");
 	if (!rc && text.failed)
 		rc = -ENOMEM;
@@ -156,121 +160,168 @@ static int print_csv(const struct imports *in, struct err *err)
 	return rc;
 }
 
-struct tally {
-	const char *suite;
-	size_t runs, ok, cases;
-	double samples;
-};
-
-static struct tally *tally_of(struct tally *tallies, size_t *n, const char *suite)
+static int print_text(const struct imports *in, const struct outcome *o, bool traces,
+		      struct err *err)
 {
-	for (size_t i = 0; i < *n; i++)
-		if (strcmp(tallies[i].suite, suite) == 0)
-			return &tallies[i];
-	tallies[*n] = (struct tally){ .suite = suite };
-	return &tallies[(*n)++];
+	struct buf text = { 0 };
+	int rc = 0;
+	for (size_t i = 0; traces && i < in->n_records; i++)
+		import_text_trace(&text, in->records[i]);
+	if (!traces)
+		rc = import_text_suites(&text, in);
+	if (o->dry)
+		buf_printf(&text, "%zu run%s, nothing stored (--dry-run)\n", in->n_records,
+			   in->n_records == 1 ? "" : "s");
+	else
+		buf_printf(&text, "%zu run%s stored, %zu were there already\n", o->stored,
+			   o->stored == 1 ? "" : "s", o->present);
+	if (rc || text.failed)
+		rc = err_set(err, -ENOMEM, "out of memory");
+	else
+		(void)fwrite(text.data, 1, text.len, stdout);
+	buf_done(&text);
+	return rc;
 }
 
-static int print_text(const struct imports *in, const struct outcome *o, struct err *err)
+/* ---- the command --------------------------------------------------------------------------------
+ */
+
+struct options {
+	struct import_options published;
+	struct trace_options trace;
+	const char *db;
+	bool dry;
+};
+
+static const struct trace_reader *const readers[] = { &nsys_reader, &kineto_reader, &rocprof_reader,
+						      &xplane_reader };
+#define FORMATS "hpcperf, roimeter, nsys, kineto, rocprof, xplane"
+
+static const struct trace_reader *reader_of(const char *format)
 {
-	static const struct text_column columns[] = {
-		{ "SUITE", false }, { "INPUTS", true }, { "RUNS", true }, { "OK", true }, { "SAMPLES", true },
+	for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
+		if (strcmp(format, readers[i]->name) == 0)
+			return readers[i];
+	return NULL;
+}
+
+/* Options of one kind of format mean nothing for the other. */
+static int misplaced(const char *format, const struct options *o, struct err *err)
+{
+	const struct {
+		const char *name, *value;
+		bool trace;
+	} some[] = {
+		{ "range", o->trace.range, true },
+		{ "exclude", o->trace.exclude, true },
+		{ "utc", o->trace.utc, true },
+		{ "published", o->published.published, false },
 	};
-	struct tally *tallies = calloc(in->n_records + in->n_cases + 1, sizeof *tallies);
-	if (!tallies)
-		return err_set(err, -ENOMEM, "out of memory");
-	size_t n = 0;
-	for (size_t i = 0; i < in->n_cases; i++)
-		tally_of(tallies, &n, in->cases[i].suite)->cases++;
-	for (size_t i = 0; i < in->n_records; i++) {
-		const struct record_body *b = &in->records[i]->body;
-		struct tally *t = tally_of(tallies, &n, b->suite);
-		t->runs++;
-		t->ok += strcmp(b->status, "ok") == 0;
-		if (b->measurement.cleans_used > 0)
-			t->samples += b->measurement.cleans_used;
-	}
-	struct text_table table = { .columns = columns, .n_columns = 5 };
-	for (size_t i = 0; i < n; i++) {
-		text_cell(&table, tallies[i].suite);
-		if (tallies[i].cases)
-			text_cellf(&table, "%zu", tallies[i].cases);
-		else
-			text_cell(&table, NULL); /* records by themselves declare nothing */
-		text_cellf(&table, "%zu", tallies[i].runs);
-		text_cellf(&table, "%zu", tallies[i].ok);
-		text_cellf(&table, "%.0f", tallies[i].samples);
-	}
-	text_table_print(&table, "", stdout);
-	free(tallies);
-	if (o->dry)
-		(void)printf("%zu runs, nothing stored (--dry-run)\n", in->n_records);
-	else
-		(void)printf("%zu runs stored, %zu were there already\n", o->stored, o->present);
+	for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+		if (some[i].value && some[i].trace != (reader_of(format) != NULL))
+			return err_set(err, -EINVAL, "--%s is for %s, not for %.60s", some[i].name,
+				       some[i].trace ? "traces (nsys, kineto, rocprof, xplane)"
+						     : "hpcperf",
+				       format);
 	return 0;
 }
 
-/* ---- the command -------------------------------------------------------------------------------- */
-
-static int read_all(const char *format, const char *const *paths, size_t n,
-		    const struct import_options *options, struct imports *ret, struct err *err)
+static int read_all(const char *format, const char *const *paths, size_t n, struct options *o,
+		    struct imports *ret, struct err *err)
 {
+	const struct trace_reader *reader = reader_of(format);
+	int rc = misplaced(format, o, err);
+	if (rc)
+		return rc;
+	if (reader) {
+		o->trace.suite = o->published.suite;
+		o->trace.app = o->published.app;
+		o->trace.case_ = o->published.case_;
+		o->trace.platform = o->published.platform;
+		return import_traces(ret, reader, paths, n, &o->trace, err);
+	}
 	if (strcmp(format, "hpcperf") == 0)
-		return import_hpcperf(ret, paths, n, options, err);
+		return import_hpcperf(ret, paths, n, &o->published, err);
 	if (strcmp(format, "roimeter") == 0)
 		return import_roimeter(ret, paths, n, err);
-	return err_set(err, -EINVAL, "there is no format \"%.60s\" to import: hpcperf, roimeter", format);
+	return err_set(err, -EINVAL, "there is no format \"%.60s\" to import: " FORMATS, format);
 }
 
-static int import(char **argv, int n, const struct import_options *options, const char *db, bool dry,
-		  enum format format, struct err *err)
+static int import(char **argv, int n, struct options *options, enum format format, struct err *err)
 {
 	struct imports in = { 0 };
-	struct outcome o = { .dry = dry };
+	struct outcome o = { .dry = options->dry };
 	int rc = read_all(argv[0], (const char *const *)argv + 1, (size_t)n - 1, options, &in, err);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < in.n_notes; i++)
 		(void)fprintf(stderr, "roimeter import: %s\n", in.notes[i]);
-	if (!dry)
-		rc = store_all(db, &in, &o, err);
+	if (!o.dry)
+		rc = store_all(options->db, &in, &o, err);
 	if (!rc && format == FORMAT_JSON)
 		rc = print_json(&in, &o, err);
 	else if (!rc && format == FORMAT_CSV)
 		rc = print_csv(&in, err);
 	else if (!rc)
-		rc = print_text(&in, &o, err);
+		rc = print_text(&in, &o, reader_of(argv[0]) != NULL, err);
 	imports_done(&in);
 	return rc;
 }
 
 int cmd_import(int argc, char **argv)
 {
-	struct import_options o = { 0 };
-	const char *db = NULL, *format_text = NULL;
-	bool dry = false;
+	struct options o = { 0 };
+	const char *format_text = NULL;
 	const struct opt opts[] = {
-		{ "dry-run", OPT_FLAG, &dry, NULL, "store nothing, only tell" },
-		{ "suite", OPT_TEXT, &o.suite, "NAME", "instead of hpcperf-level1, -level2, -level3" },
-		{ "platform", OPT_TEXT, &o.platform, "ID", "platform of what names none" },
-		{ "app", OPT_TEXT, &o.app, "NAME", "application of region logs" },
-		{ "case", OPT_TEXT, &o.case_, "NAME", "case of region logs" },
-		{ "published", OPT_TEXT, &o.published, "UTC", "when tables that do not tell were published" },
-		{ "format", OPT_TEXT, &format_text, "FORMAT", "text, json ({\"records\": [...]}) or csv" },
-		{ "db", OPT_TEXT, &db, "FILE", "database (default: the one in your data folder)" },
+		{ "dry-run", OPT_FLAG, &o.dry, NULL, "store nothing, only tell" },
+		{ "range", OPT_TEXT, &o.trace.range, "GLOB",
+		  "traces: these annotated ranges are the region" },
+		{ "exclude", OPT_TEXT, &o.trace.exclude, "GLOB",
+		  "traces: these are left out of it" },
+		{ "utc", OPT_TEXT, &o.trace.utc, "UTC", "traces: when it was measured" },
+		{ "suite", OPT_TEXT, &o.published.suite, "NAME",
+		  "instead of hpcperf-level1, ...; traces: imported" },
+		{ "platform", OPT_TEXT, &o.published.platform, "ID",
+		  "platform of what names none" },
+		{ "app", OPT_TEXT, &o.published.app, "NAME",
+		  "application of region logs and traces" },
+		{ "case", OPT_TEXT, &o.published.case_, "NAME", "case of region logs and traces" },
+		{ "published", OPT_TEXT, &o.published.published, "UTC",
+		  "when tables that do not tell were published" },
+		{ "format", OPT_TEXT, &format_text, "FORMAT",
+		  "text, json ({\"records\": [...]}) or csv" },
+		{ "db", OPT_TEXT, &o.db, "FILE",
+		  "database (default: the one in your data folder)" },
 	};
 	const struct opt_table t = {
 		.command = "roimeter import",
-		.synopsis = "[OPTIONS] hpcperf FILE...\n[OPTIONS] roimeter FILE...",
-		.about = "Stores results that were measured elsewhere: all of a call, or nothing. Files may be\n"
-			 "folders. Importing the same again stores nothing new.\n\n"
-			 "hpcperf: region logs (hpcperf-roi-log 2), run records, published tables, case tables and\n"
-			 "conformance files of HPC-Performance-AI; what a file is, its content tells.\n"
+		.synopsis =
+			"[OPTIONS] nsys|kineto|rocprof|xplane FILE...\n[OPTIONS] hpcperf FILE...\n"
+			"[OPTIONS] roimeter FILE...",
+		.about = "Stores results that were measured elsewhere: all of a call, or nothing. "
+			 "Importing the\n"
+			 "same again stores nothing new.\n\n"
+			 "nsys, kineto, rocprof, xplane: traces of devices (SQLite exports of "
+			 "Nsight Systems; JSON of\n"
+			 "PyTorch; rocprofv3 and rpd; XLA on GPU and TPU), also compressed with "
+			 "gzip or zstd: a record\n"
+			 "each. The region is the ranges roimeter:roi less roimeter:exclude, or "
+			 "what --range names.\n"
+			 "hpcperf: region logs (hpcperf-roi-log 2), run records, published tables, "
+			 "case tables and\n"
+			 "conformance files of HPC-Performance-AI; files may be folders; what a "
+			 "file is, its content\n"
+			 "tells.\n"
 			 "roimeter: what \"roimeter export\" wrote.",
 		.opts = opts,
 		.n = sizeof opts / sizeof *opts,
-		.epilog = "Examples:\n  roimeter import hpcperf published/\n"
-			  "  roimeter import hpcperf --app heat --case n128 --platform nvidia-b200.cuda13.2 roi.*\n"
+		.epilog = "Examples:\n  roimeter import kineto trace.json.gz --range "
+			  "'ProfilerStep#*' --dry-run\n"
+			  "  roimeter import nsys report.sqlite --app heat --case n128 --platform "
+			  "nvidia-h100.cuda13.0\n"
+			  "  roimeter import hpcperf published/\n"
+			  "  roimeter import hpcperf --app heat --case n128 --platform "
+			  "nvidia-b200.cuda13.2 roi.*\n"
 			  "  roimeter import roimeter export.jsonl",
 	};
 	struct err err = { 0 };
@@ -282,8 +333,8 @@ int cmd_import(int argc, char **argv)
 		rc = cli_format(format_text, &format, &err);
 	if (!rc && argc - first < 2)
 		rc = err_set(&err, -EINVAL, "%s; see roimeter import --help",
-			     first < argc ? "no file named" : "no format named (hpcperf, roimeter)");
+			     first < argc ? "no file named" : "no format named (" FORMATS ")");
 	if (!rc)
-		rc = import(argv + first, argc - first, &o, db, dry, format, &err);
+		rc = import(argv + first, argc - first, &o, format, &err);
 	return rc ? opt_fail(t.command, rc, &err) : EXIT_GOOD;
 }

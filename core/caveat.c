@@ -93,6 +93,7 @@ const struct caveat_code caveat_codes[] = {
 	{ "imported_rounded", "Figures come from a published table with three significant digits." },
 	{ "exit_unknown", "Made of region logs alone: how the program ended is not known." },
 	{ "imported_incomplete", "Parts of the measurement are not in the imported file." },
+	{ "region_profiled_only", "The record is of a trace: its region is known under a profiler only." },
 	{ "operations_cut", "The imported file has only the largest operations." },
 	{ 0 },
 };

@@ -248,6 +248,6 @@ static int kineto_read(struct source *s, enum trace_pass pass, struct trace_sink
 	return rc ? rc : kineto_read_bytes(&in, pass, t, err);
 }
 
-const struct trace_reader kineto_reader = { .name = "kineto",
-					    .knows = kineto_knows,
-					    .read = kineto_read };
+const struct trace_reader kineto_reader = {
+	.name = "kineto", .unordered = true, .knows = kineto_knows, .read = kineto_read
+};
