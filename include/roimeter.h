@@ -57,6 +57,29 @@ extern "C" {
 #define ROIMETER_NULL_ NULL
 #endif
 
+/* What a collector is told of the marks of its process; see marker/watch.c. */
+struct roimeter_watched {
+	int what_;               /* ROIMETER_WATCH_ and so on */
+	unsigned thread_;        /* a number, for pairs to find each other */
+	long long at_ns_;        /* CLOCK_MONOTONIC */
+	long long until_ns_;     /* of what is past */
+	const void *log_;        /* of START: the log's header, mapped; or NULL */
+	unsigned long long count_; /* of FOLDED */
+};
+typedef void roimeter_watcher(const struct roimeter_watched *mark_);
+
+enum {
+	ROIMETER_WATCH_START_,
+	ROIMETER_WATCH_PAST_REGION_,
+	ROIMETER_WATCH_PAST_EXCLUDE_,
+	ROIMETER_WATCH_FOLDED_,
+	ROIMETER_WATCH_SOON_,
+	ROIMETER_WATCH_BEGIN_,
+	ROIMETER_WATCH_END_,
+	ROIMETER_WATCH_EXCLUDE_BEGIN_,
+	ROIMETER_WATCH_EXCLUDE_END_
+};
+
 /* What the library offers. Members are only ever added at the end. */
 struct roimeter_api {
 	unsigned size_; /* of this struct, as the library knows it */
@@ -71,6 +94,8 @@ struct roimeter_api {
 	void (*phase_end_)(void);
 	void (*sync_)(void);
 	int (*measuring_)(void); /* 1 while marks are recorded */
+	/* Be told of all marks of this process from now on; NULL: of none. 0 or a negative errno. */
+	int (*watch_)(roimeter_watcher *watcher_);
 };
 
 /* There when the program was linked with the library. */
@@ -240,7 +265,7 @@ const struct roimeter_api *roimeter_load_(const char *name_, const char **ret_wh
 			*ret_why_ = said_.error_();
 		return ROIMETER_NULL_;
 	}
-	if (api_->size_ < sizeof *api_) {
+	if (api_->size_ < __builtin_offsetof(struct roimeter_api, watch_)) { /* what marks need */
 		*ret_why_ = "libroimeter is older than the header that the program was made with";
 		return ROIMETER_NULL_;
 	}

@@ -90,7 +90,7 @@ void ranges_find(void)
 	bool amd = getenv("ROCP_TOOL_LIBRARIES") || getenv("ROCPROFILER_REGISTER_LIBRARY");
 	if (amd && !roctx_push)
 		roctx_find();
-	ranges_wanted = nvidia || roctx_push;
+	PUT(ranges_wanted, nvidia || roctx_push ? RANGES_PROFILER : 0);
 }
 
 void range_push(const char *name)

@@ -50,7 +50,7 @@ static struct guest *guest_find(void)
 
 enum live live_kind(void)
 {
-	return ranges_wanted ? LIVE_RANGES : clock_is_tsc ? LIVE_TICK : LIVE_MONOTONIC;
+	return GET(ranges_wanted) ? LIVE_RANGES : clock_is_tsc ? LIVE_TICK : LIVE_MONOTONIC;
 }
 
 /* A thread ends: its stream is free for the next one. With an open entry it keeps it, since
@@ -171,10 +171,11 @@ static void mark_unrecorded(struct guest *g, struct mark_thread *t, enum mark wh
 	if (!t)
 		return;
 	uint32_t depth = GET(t->depth);
+	bool wanted = GET(ranges_wanted);
 	if (what == MARK_BEGIN) {
 		PUT(t->depth, depth + 1);
-		if (!depth && ranges_wanted)
-			range_push("roimeter:roi");
+		if (!depth && wanted)
+			(void)told_begin(t);
 	} else if (what == MARK_END && !depth) {
 		if (g->state == GUEST_LOGGING)
 			COUNT(g->header->unmatched_end);
@@ -186,16 +187,15 @@ static void mark_unrecorded(struct guest *g, struct mark_thread *t, enum mark wh
 			COUNT(g->header->overflow);
 		else if (g->loss)
 			COUNT(g->loss->entries);
-		if (ranges_wanted)
-			for (PUT(t->exclude_depth, t->exclude_depth ? 2 : 1); t->exclude_depth;
-			     t->exclude_depth--)
-				range_pop();
+		if (wanted)
+			told_end(t, t->exclude_depth);
+		t->exclude_depth = 0;
 	} else if (what == MARK_EXCLUDE_BEGIN && depth && !t->exclude_depth++) {
-		if (ranges_wanted)
-			range_push("roimeter:exclude");
+		if (wanted)
+			told_exclude_begin(t);
 	} else if (what == MARK_EXCLUDE_END && t->exclude_depth && !--t->exclude_depth) {
-		if (ranges_wanted)
-			range_pop();
+		if (wanted)
+			(void)told_exclude_end(t);
 	}
 }
 
@@ -357,12 +357,40 @@ const struct roimeter_api *guest_attach(void)
 		(void)pthread_mutex_lock(&g->lock);
 		if (g->state == GUEST_FRESH)
 			guest_start(g);
-		bool idle = g->state != GUEST_LOGGING && !g->loss && !ranges_wanted;
+		bool idle = g->state != GUEST_LOGGING && !g->loss && !GET(ranges_wanted);
 		api = g->other ? g->other : idle ? NULL : &roimeter_api_1;
 		(void)pthread_mutex_unlock(&g->lock);
 	}
 	inside_leave(&inside);
 	return api;
+}
+
+/* The library at work may be an older copy, which can't be watched. */
+static int watch_elsewhere(const struct roimeter_api *other, roimeter_watcher *watcher)
+{
+	bool knows = other->size_ >=
+		     __builtin_offsetof(struct roimeter_api, watch_) + sizeof other->watch_;
+	return knows ? other->watch_(watcher) : -ENOSYS;
+}
+
+int guest_watch(roimeter_watcher *watcher)
+{
+	struct inside inside;
+	if (!inside_enter(&inside))
+		return -EDEADLK;
+	int rc = -ENOMEM;
+	const struct roimeter_api *other = NULL;
+	struct guest *g = guest_find();
+	if (g) {
+		(void)pthread_mutex_lock(&g->lock);
+		if (g->state == GUEST_FRESH)
+			guest_start(g);
+		other = g->other;
+		rc = other ? 0 : watch_start(g, watcher);
+		(void)pthread_mutex_unlock(&g->lock);
+	}
+	inside_leave(&inside);
+	return other ? watch_elsewhere(other, watcher) : rc;
 }
 
 int guest_measuring(void)

@@ -42,7 +42,7 @@ enum live {
 	LIVE_NOT,       /* every mark goes the slow way, under the lock */
 	LIVE_TICK,      /* nothing unusual, the machine's tick counter is read */
 	LIVE_MONOTONIC, /* the same with the kernel's clock */
-	LIVE_RANGES,    /* a profiler wants ranges */
+	LIVE_RANGES,    /* a profiler wants ranges, or a collector watches */
 };
 
 struct open_phase {
@@ -97,7 +97,8 @@ struct guest {
 	uint64_t pair_every, pair_last, pair_first, pair_kept; /* ticks */
 	uint32_t pair_busy;
 
-	uint32_t slots; /* of threads, in use or free */
+	roimeter_watcher *watcher; /* a collector of this process, or NULL */
+	uint32_t slots;            /* of threads, in use or free */
 	uint64_t dev, ino;
 	uint32_t in_memory;   /* the log has no name, but memory_fd */
 	uint32_t handed_over; /* the agent was told of it */
@@ -118,6 +119,7 @@ extern struct mark_thread mark_nobody;
 enum live live_kind(void);
 const struct roimeter_api *guest_attach(void);
 int guest_measuring(void);
+int guest_watch(roimeter_watcher *watcher);
 void mark_slow(enum mark what, const char *name);
 
 /* log.c: the file */
@@ -176,11 +178,26 @@ void step_add(struct mark_thread *t, uint64_t ticks, double ns_per_tick);
 /* together.c: END came on another thread than BEGIN */
 bool together_start(struct guest *g);
 
+/* With the lock: until threads_release no thread is inside a mark, or comes into one but by the
+ * lock. False: one could not be stopped, and all are as they were. */
+bool threads_hold(struct guest *g);
+void threads_release(struct guest *g);
+
+/* watch.c: marks told to a collector, and to a profiler. Those that open answer the tick of the
+ * mark, taken when all were told that it comes. Called when ranges_wanted is not 0. */
+uint64_t told_begin(struct mark_thread *t);
+void told_end(struct mark_thread *t, bool excluding);
+void told_exclude_begin(struct mark_thread *t);
+uint64_t told_exclude_end(struct mark_thread *t);
+void told_merged(struct mark_thread *t, bool excluding); /* its open entry is part of another now */
+int watch_start(struct guest *g, roimeter_watcher *w);   /* with the lock; 0 or a negative errno */
+
 /* device.c */
 void *symbol_of(const char *const *libraries, int mode, const char *name); /* NULL at their end */
 void *symbol_in_program(const char *name); /* NULL: none, or a static program */
 void device_sync(void);
-extern uint32_t ranges_wanted; /* a profiler is there */
+enum { RANGES_PROFILER = 1, RANGES_WATCHER = 2 };
+extern uint32_t ranges_wanted; /* who is to be told of marks */
 void ranges_find(void);
 void range_push(const char *name);
 void range_pop(void);

@@ -190,4 +190,5 @@ const struct roimeter_api roimeter_api_1 __attribute__((visibility("default"))) 
 	.phase_end_ = phase_end,
 	.sync_ = device_sync,
 	.measuring_ = guest_measuring,
+	.watch_ = guest_watch,
 };

@@ -51,9 +51,7 @@ static inline void mark_begin(struct mark_thread *t)
 		PUT(t->depth, depth + 1);
 		return;
 	}
-	if (ranges_wanted)
-		range_push("roimeter:roi");
-	entry_open(t, clock_tick());
+	entry_open(t, UNLIKELY(GET(ranges_wanted)) ? told_begin(t) : clock_tick());
 }
 
 static inline void exclude_close(struct mark_thread *t, uint64_t now)
@@ -85,11 +83,8 @@ static inline void mark_end(struct mark_thread *t)
 	if (excluding || t->phase_depth)
 		end_odd(t, now);
 	bool late = entry_close(t, now);
-	if (ranges_wanted) {
-		if (excluding)
-			range_pop();
-		range_pop();
-	}
+	if (UNLIKELY(GET(ranges_wanted)))
+		told_end(t, excluding);
 	if (late)
 		end_late(t, now);
 }
@@ -101,12 +96,12 @@ static inline void mark_exclude_begin(struct mark_thread *t)
 		PUT(t->exclude_depth, depth + 1);
 		return;
 	}
-	if (UNLIKELY(ranges_wanted))
-		range_push("roimeter:exclude");
 	uint64_t now = clock_tick();
 	PUT(t->exclude_begin, now);
 	PUT(t->exclude_depth, 1);
 	PUT_RELEASE(t->stream->exclude_begin, now);
+	if (UNLIKELY(GET(ranges_wanted)))
+		told_exclude_begin(t);
 }
 
 static inline void mark_exclude_end(struct mark_thread *t)
@@ -119,9 +114,7 @@ static inline void mark_exclude_end(struct mark_thread *t)
 	PUT(t->exclude_depth, depth - 1);
 	if (depth > 1)
 		return;
-	exclude_close(t, clock_tick());
-	if (UNLIKELY(ranges_wanted))
-		range_pop();
+	exclude_close(t, UNLIKELY(GET(ranges_wanted)) ? told_exclude_end(t) : clock_tick());
 }
 
 static inline void mark_step(struct mark_thread *t)

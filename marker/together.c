@@ -51,6 +51,19 @@ static bool all_outside(struct guest *g)
 	return true;
 }
 
+bool threads_hold(struct guest *g)
+{
+	if (all_outside(g))
+		return true;
+	threads_release(g);
+	return false;
+}
+
+void threads_release(struct guest *g)
+{
+	all_live(g, g->together ? LIVE_NOT : live_kind());
+}
+
 /* The open entries of all threads become one: the earliest begin, all depths, all excludes. */
 static void merge(struct guest *g)
 {
@@ -78,10 +91,15 @@ static void merge(struct guest *g)
 	PUT(all->stream->open_begin, all->begin);
 	PUT(all->stream->exclude_begin, all->exclude_depth ? all->exclude_begin : 0);
 	PUT_RELEASE(all->stream->begun, 1);
+	uint32_t merged = 0;
+	bool excluded = false; /* by one of those before */
 	for (uint32_t i = 0; i < g->slots; i++) {
 		struct mark_thread *t = &g->threads[i];
 		if (!t->depth || !t->stream)
 			continue;
+		if (merged++ && GET(ranges_wanted))
+			told_merged(t, excluded && t->exclude_depth);
+		excluded |= t->exclude_depth > 0;
 		PUT_RELEASE(t->stream->begun, t->head);
 		PUT(t->stream->exclude_begin, 0);
 		PUT(t->depth, 0);
@@ -103,8 +121,10 @@ bool together_start(struct guest *g)
 		}
 		thread_bind(&g->everyone, s);
 	}
-	if (!all_outside(g) || !anything_open(g)) {
-		all_live(g, live_kind());
+	if (!threads_hold(g))
+		return false;
+	if (!anything_open(g)) {
+		threads_release(g);
 		return false;
 	}
 	PUT(s->shared, 1);

@@ -84,12 +84,23 @@ static void say_losses(struct sentences *s, const struct marklog_losses *l)
 				    l->next - n));
 }
 
+/* Of a process without a log; or of a collector, which speaks of its picture
+ * (collectors/live_write.c). */
+static void say_line(struct sentences *s, const char *line)
+{
+	bool picture = line && strncmp(line, "picture ", strlen("picture ")) == 0;
+	if (!line)
+		s->failed = true;
+	else
+		say(s, arena_printf(s->arena, "%s%s", picture ? "" : "marks are missing: ", line));
+}
+
 static void say_lines(struct sentences *s, char *text)
 {
 	char *rest = text, *line;
 	while (!s->failed && (line = strsep(&rest, "\n")))
 		if (*line && s->to->n < SENTENCES_MAX)
-			say(s, arena_printf(s->arena, "marks are missing: %s", line));
+			say_line(s, line);
 }
 
 static void say_links(struct sentences *s, const char *folder)
@@ -104,7 +115,7 @@ static void say_links(struct sentences *s, const char *folder)
 			continue;
 		ssize_t n = readlinkat(dirfd(all), e->d_name, target, sizeof target);
 		if (n > 0 && s->to->n < SENTENCES_MAX)
-			say(s, arena_printf(s->arena, "marks are missing: %.*s", (int)n, target));
+			say_line(s, arena_printf(s->arena, "%.*s", (int)n, target));
 	}
 	(void)closedir(all);
 }

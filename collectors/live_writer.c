@@ -1,0 +1,152 @@
+/* The collector's own thread: writes the picture every second and at ends of the region, looks at
+ * the program's threads, and does what a signal handler may not. It takes no signal itself. */
+#define _GNU_SOURCE
+#include "collectors/live_impl.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WRITE_NS INT64_C(1000000000)
+#define LEAST_NS INT64_C(200000000) /* between two pictures at ends of the region */
+#define SHARE 50                    /* of the time at most a 50th is spent on pictures */
+#define STACK_BYTES ((size_t)256 << 10)
+#define MOMENT_NS 20000000
+
+/* ---- a bell -----------------------------------------------------------------------------------
+ */
+
+/* Until the word is another, or the clock says so. Only system calls: signal handlers ring. */
+static void wait_on(uint32_t *word, uint32_t value, int64_t until)
+{
+	struct timespec t = { .tv_sec = (time_t)(until / 1000000000),
+			      .tv_nsec = (long)(until % 1000000000) };
+	(void)syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, value, &t, NULL,
+		      FUTEX_BITSET_MATCH_ANY);
+}
+
+static void wake(uint32_t *word)
+{
+	(void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+void writer_ring(void)
+{
+	__atomic_fetch_add(&live.bell, 1, __ATOMIC_RELEASE);
+	wake(&live.bell);
+}
+
+bool writer_await_done(int64_t for_ns)
+{
+	int64_t until = live_now() + for_ns;
+	while (!GET_ACQUIRE(live.done) && live_now() < until)
+		wait_on(&live.done, 0, until);
+	return GET_ACQUIRE(live.done);
+}
+
+/* ---- the thread -------------------------------------------------------------------------------
+ */
+
+struct round {
+	int64_t last_ns, cost_ns; /* of the last picture */
+	int64_t cpu_ns;           /* of this thread, as far as it is told */
+};
+
+/* What this thread took since the last time. */
+static void tell_cost(struct round *r)
+{
+	int64_t now = live_cpu_begin(), ns = now - r->cpu_ns;
+	r->cpu_ns = now;
+	ADD(live.cpu_ns, ns);
+	if (GET(live.inside))
+		ADD(live.roi_cpu_ns, ns);
+}
+
+static void write_now(struct round *r)
+{
+	PUT(live.ended, 0);
+	if (live.o.flush)
+		live.o.flush(false);
+	r->last_ns = live_now();
+	tell_cost(r);
+	live_write(false);
+	r->cost_ns = live_now() - r->last_ns;
+}
+
+static int64_t next_write(const struct round *r)
+{
+	int64_t pause = GET(live.ended) ? LEAST_NS : WRITE_NS;
+	pause = r->cost_ns * SHARE > pause ? r->cost_ns * SHARE : pause;
+	return r->last_ns + pause;
+}
+
+static int64_t sample(void)
+{
+	int64_t now = live_now(), next = INT64_MAX;
+	if (pthread_mutex_lock(&live.lock))
+		return now + WRITE_NS;
+	if (GET(live.state) == LIVE_ON) {
+		sample_all(now);
+		next = sample_next(now);
+	}
+	(void)pthread_mutex_unlock(&live.lock);
+	return next;
+}
+
+static void finish(void)
+{
+	live_finish_here();
+	PUT_RELEASE(live.done, 1);
+	wake(&live.done);
+	if (GET(live.terminated))
+		term_again();
+}
+
+static void *writer(void *unused)
+{
+	struct round r = { .last_ns = live_now() };
+	(void)unused;
+	(void)pthread_setname_np(pthread_self(), "roimeter");
+	while (GET_ACQUIRE(live.state) == LIVE_ON) {
+		uint32_t bell = GET_ACQUIRE(live.bell);
+		if (GET(live.terminated) || GET(live.leaving)) {
+			finish();
+			break;
+		}
+		int64_t next = sample();
+		if (live_now() >= next_write(&r))
+			write_now(&r);
+		tell_cost(&r);
+		next = next < next_write(&r) ? next : next_write(&r);
+		PUT(live.asleep, next - live_now() > MOMENT_NS);
+		wait_on(&live.bell, bell, next);
+		PUT(live.asleep, 0);
+	}
+	return NULL;
+}
+
+/* Without it pictures are written at the end only, and the threads are not looked at. */
+void writer_start(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all, were;
+	if (pthread_attr_init(&attr))
+		return;
+	(void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	(void)pthread_attr_setstacksize(&attr, STACK_BYTES);
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &were);
+	int rc = pthread_create(&thread, &attr, writer, NULL);
+	(void)pthread_sigmask(SIG_SETMASK, &were, NULL);
+	(void)pthread_attr_destroy(&attr);
+	live.has_writer = rc == 0;
+	if (rc)
+		live_note("the collector has no thread of its own (%s): a process that is killed "
+			  "leaves nothing",
+			  strerror(rc));
+}
