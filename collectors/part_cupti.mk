@@ -9,11 +9,13 @@ CUPTI_FLAGS := $(if $(CUPTI_H),$(addprefix -isystem ,$(sort $(dir $(CUPTI_H)) \
 CUPTI_KNOWN := $(if $(CUPTI_H),$(shell echo 'CUpti_ActivityKernel10 k; CUpti_ActivityMemcpy6 c;' | \
 	$(CC) $(CUPTI_FLAGS) -include cupti.h -fsyntax-only -x c - 2>/dev/null && echo y))
 ifneq ($(CUPTI_KNOWN),)
-$(B)/collectors/cupti_layout.o $(B)/plain/collectors/cupti_layout.o: CPPFLAGS += -DHAVE_CUPTI_H $(CUPTI_FLAGS)
+$(B)/collectors/cupti_layout.o $(B)/guest/collectors/cupti_layout.o: CPPFLAGS += -DHAVE_CUPTI_H $(CUPTI_FLAGS)
 else
 $(if $(filter check,$(MAKECMDGOALS)),$(info left out: the layouts of CUPTI are not checked, no <cupti.h> of \
 	CUDA 13; set CUDA_HOME to where the toolkit is))
 endif
+
+$(eval $(call collector_library,cupti))
 
 # The collector alone, with an engine that writes down what it is told, for tests/system/cupti. Never a
 # sanitizer in it: it is loaded by programs that have none.

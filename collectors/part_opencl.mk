@@ -6,6 +6,8 @@ $(B)/tests/unit/opencl_clock: $(B)/tests/unit/opencl_clock.o $(B)/collectors/ope
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
 ifneq ($(OPENCL_HEADERS),)
+$(eval $(call collector_library,opencl))
+
 # The layer alone, between a driver and an engine of the test's own.
 $(B)/tests/unit/opencl: $(B)/tests/unit/opencl.o $(OPENCL_OBJS) $(B)/parts.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
