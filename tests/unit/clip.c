@@ -125,8 +125,9 @@ static void compare(const struct model *m, const struct clip *c)
 	assert_int_equal(c->roi.op_sum_ns, m->op_sum);
 	assert_int_equal(c->job_busy_ns, ones(m->any));
 	assert_int_equal(c->processes_with_device_work, with_work);
-	assert_true(total(c->roi.ops) == (double)m->ops);
-	assert_true(total(c->roi.time_ns) == (double)m->op_sum);
+	assert_true(c->found == (with_roi > 0));
+	assert_true(with_roi ? total(c->roi.ops) == (double)m->ops : !known(c->roi.ops[0]));
+	assert_true(with_roi ? total(c->roi.time_ns) == (double)m->op_sum : m->op_sum == 0);
 	assert_true(total(c->whole.ops) == (double)m->whole_ops);
 	for (size_t i = 0; i < c->n_devices; i++)
 		assert_int_equal(c->devices[i].busy_ns, ones(m->device[c->devices[i].device]));
