@@ -66,24 +66,10 @@ static double extreme(const struct assembly *a, double (*f)(const struct worked 
 	return num15(best);
 }
 
-/* What collecting cost in all processes of all profiled executions. */
-static double collector_cpu(const struct assembly *a)
-{
-	double sum = NAN;
-	for (size_t i = 0; i < a->n; i++)
-		for (size_t k = 0; k < a->all[i].seen->n_pictures; k++) {
-			double s = a->all[i].seen->pictures[k]->collector_cpu_s;
-			if (known(s))
-				sum = known(sum) ? sum + s : s;
-		}
-	return num15(sum);
-}
-
 /* What the marks inside the first sample cost, by the calibration that each process made. */
 static void put_observer(struct assembly *a)
 {
 	struct observer *o = &a->rec->body.observer;
-	o->collector_cpu_s = collector_cpu(a);
 	if (!a->first || !a->first->entered)
 		return;
 	double marks = 0, cost = 0;

@@ -42,6 +42,7 @@ int put_context(struct assembly *a);
 int put_metrics(struct assembly *a);
 int put_caveats(struct assembly *a);
 int put_machine_caveats(struct assembly *a);
+int put_device_parts(struct assembly *a); /* after put_caveats */
 
 const char *plural(double n); /* "" or "s" */
 

@@ -72,6 +72,7 @@ const struct caveat_code caveat_codes[] = {
 	{ "dropped_operations", "The collector lost operations." },
 	{ "conformance_missing", "The platform has no passed conformance test for this collector." },
 	{ "device_not_observed", "A collector was in a process and could not observe the device; the sentence says why." },
+	{ "device_other_collectors", "Another collector saw device operations, too; the numbers are those of one." },
 	{ "device_unseen_ranks", "Processes entered the region and a collector told nothing of their devices." },
 	{ "device_region_differs", "The region of the device's numbers is not that of the same process's marks." },
 	{ "picture_not_final", "The last that came of a process's device is from before its end." },

@@ -51,6 +51,12 @@ static const char *reason(const struct record_body *b, const char *path)
 		return "not_supported";
 	if (foreign_log(b) && (starts(path, "roi.step") || strcmp(path, "phases") == 0))
 		return "not_supported";
+	if (known(b->context.whole_process.busy_s))
+		if (starts(path, "context.whole_process.") || starts(path, "runtime_api") ||
+		    ((timer || known(b->device.busy_s)) &&
+		     (starts(path, "device.") || starts(path, "gap"))))
+			return strcmp(path, "device.job_busy_s") == 0 ? "not_comparable"
+								      : "not_supported";
 	if (b->own_timer.status && strcmp(b->own_timer.status, "none") != 0 &&
 	    starts(path, "own_timer"))
 		return "lost";
