@@ -1,4 +1,5 @@
 /* Conformance results: as JSON and back, what may be stored, the newest of each in the store. */
+#define _GNU_SOURCE
 #include "tests/unit/store_fixture.h"
 
 #include <math.h>
