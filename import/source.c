@@ -400,8 +400,8 @@ static int write_all(struct source *s, const char *bytes, size_t n, struct err *
 
 static int unpack_all(struct source *s, struct err *err)
 {
-	const char *piece;
-	size_t n;
+	const char *piece = NULL;
+	size_t n = 0;
 	int rc = source_rewind(s, err);
 	do {
 		if (!rc)

@@ -39,6 +39,7 @@ static int unescaped(struct kineto *k, const struct kineto_event *e, const struc
 	room->err = &why;
 	room->path = "";
 	int rc = json_pull_text(room, ret);
+	room->err = NULL; /* why ends here */
 	if (rc == -ENOMEM)
 		return k->j.rc = err_set(k->err, rc, "out of memory");
 	return rc ? wrong_at(k, e, room->p, "a text with an escape that JSON does not have") : 0;
@@ -139,7 +140,7 @@ static int op_args(struct kineto *k, const struct kineto_event *e, struct op_arg
 	if (e->args.kind != '{')
 		return 0;
 	struct json_scan s = { e->args.text.p + 1, e->args.text.p + e->args.text.n, NULL };
-	struct json_value key, rest;
+	struct json_value key, rest = { 0 };
 	int rc;
 	for (bool first = true; (rc = json_scan_key(&s, first, &key)) > 0; first = false) {
 		struct json_value *to = json_scan_is(&key, "device", 6)  ? &ret->device
@@ -159,7 +160,7 @@ static double size(struct kineto *k, const struct json_value *v)
 {
 	if (!v->text.p || v->kind == 'w')
 		return NAN;
-	char text[64], *end = text;
+	char text[64] = "", *end = text;
 	double x = NAN;
 	if (v->text.n && v->text.n < sizeof text) {
 		memcpy(text, v->text.p, v->text.n);
