@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/device_text.h"
 #include "cli/words.h"
 #include "lib/num.h"
 
@@ -118,6 +119,7 @@ void run_text(struct buf *b, const struct record *rec)
 	put_marks(b, r);
 	put_process(b, r);
 	put_numbers(b, r);
+	device_text(b, r);
 	for (size_t i = 0; i < r->executions.n; i++)
 		if (r->executions.items[i].output_tail && strcmp(r->status, "ok") != 0) {
 			buf_printf(b, "  %-11s last lines of %s:\n", "output",

@@ -66,7 +66,9 @@ static const struct worked *choose(const struct assembly *a)
 
 static bool is_of(const struct picture *p, const struct roi_log *log)
 {
-	return p->stream && log->stream && strcmp(p->stream, log->stream) == 0;
+	if (p->stream && log->stream)
+		return strcmp(p->stream, log->stream) == 0;
+	return p->pid && log->pid && strcmp(p->pid, log->pid) == 0;
 }
 
 static int unseen(struct assembly *a, const struct worked *w)
