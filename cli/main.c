@@ -20,6 +20,8 @@ static const struct command {
 	{ "import", "store results that were measured elsewhere", cmd_import },
 	{ "export", "write stored runs as JSON lines or CSV", cmd_export },
 	{ "platform", "tell what this machine is called, and why", cmd_platform },
+	{ "conformance", "test whether a collector on this platform is to be believed",
+	  cmd_conformance },
 	{ "log", "print the region logs of processes", cmd_log },
 	{ "agent-status", "tell what the agent of this node holds", cmd_agent_status },
 };

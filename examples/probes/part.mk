@@ -25,3 +25,11 @@ $(B)/examples/probes/probe_hip: examples/probes/probe_hip.cc $(PROBE_HEADERS) $(
 	$(HIPCC) -std=c++17 -O2 -Iinclude -o $@ $<
 ALL += $(B)/examples/probes/probe_hip
 endif
+
+# roimeter conformance finds them there.
+define PROBES_INSTALL
+install -d $(DESTDIR)$(PREFIX)/libexec/roimeter
+install -m 755 $(PROBES:%=$(B)/examples/probes/probe_%) $(DESTDIR)$(PREFIX)/libexec/roimeter/
+
+endef
+INSTALL_MORE += $(PROBES_INSTALL)
