@@ -52,7 +52,7 @@ static int rank_of(const struct worked *w)
 	return (good ? 5 : 3) + (work_of(w->seen) > 0);
 }
 
-static const struct worked *choose(const struct assembly *a)
+const struct worked *device_execution(const struct assembly *a)
 {
 	const struct worked *best = NULL;
 	for (size_t i = 0; i < a->n; i++)
@@ -83,6 +83,8 @@ static int unseen(struct assembly *a, const struct worked *w)
 	}
 	if (!without || !w->seen->n_pictures)
 		return 0;
+	if (known(a->rec->body.device.busy_s))
+		a->rec->body.device.incomplete = YES;
 	return record_caveat(
 		a->rec, "device_unseen_ranks",
 		"%s: of %zu of the %zu processes that entered the region the collector "
@@ -173,7 +175,7 @@ static void drop_doubles(struct record_body *b, size_t from)
 int put_device_parts(struct assembly *a)
 {
 	struct record_body *b = &a->rec->body;
-	const struct worked *w = choose(a);
+	const struct worked *w = device_execution(a);
 	size_t before = b->caveats.n;
 	if (!w)
 		return 0;

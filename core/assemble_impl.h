@@ -44,6 +44,9 @@ int put_caveats(struct assembly *a);
 int put_machine_caveats(struct assembly *a);
 int put_device_parts(struct assembly *a); /* after put_caveats */
 
+/* The profiled execution that the device's numbers are of; NULL: there was none. */
+const struct worked *device_execution(const struct assembly *a);
+
 const char *plural(double n); /* "" or "s" */
 
 double seconds(uint64_t ns); /* with 15 digits */

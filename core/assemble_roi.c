@@ -267,9 +267,9 @@ static int put_timer(struct assembly *a)
 static void put_profiled(struct assembly *a)
 {
 	struct roi *roi = &a->rec->body.roi;
-	for (size_t i = 0; i < a->n && !known(roi->profiled_wall_s); i++)
-		if (a->all[i].stage == PROFILED && strcmp(a->all[i].status, "ok") == 0)
-			roi->profiled_wall_s = a->all[i].roi_s;
+	const struct worked *w = device_execution(a);
+	if (w && strcmp(w->status, "ok") == 0)
+		roi->profiled_wall_s = w->roi_s;
 	if (known(roi->profiled_wall_s) && roi->wall_s > 0)
 		roi->profiler_inflation = num15(roi->profiled_wall_s / roi->wall_s);
 }
