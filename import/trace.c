@@ -105,7 +105,7 @@ static int operations(struct pass *p, enum trace_pass pass, size_t order)
 }
 
 /* Once as they come; where some came too late for that, once more in order. */
-static int all_operations(struct pass *p)
+static int in_order(struct pass *p)
 {
 	int rc = operations(p, TRACE_OPERATIONS, p->reader->unordered ? ORDER_AT_ONCE : 0);
 	if (rc || !late(p->pictures, p->n))
@@ -117,16 +117,27 @@ static int all_operations(struct pass *p)
 	return rc;
 }
 
+int trace_operations(struct trace_sink *t, const struct trace_reader *reader, struct source *s,
+		     const struct picture *const **ret, size_t *ret_n, struct err *err)
+{
+	struct pass p = { .t = t, .reader = reader, .source = s, .err = err };
+	int rc = in_order(&p);
+	*ret = p.pictures;
+	*ret_n = p.n;
+	return rc;
+}
+
 static int read_source(struct source *s, const struct trace_reader *reader, struct trace_sink *t,
 		       struct record *ret, struct err *err)
 {
-	struct pass p = { .t = t, .reader = reader, .source = s, .err = err };
+	const struct picture *const *pictures;
+	size_t n;
 	int rc = reader->read(s, TRACE_RANGES, t, err);
 	if (rc)
 		return rc;
 	if (t->options->range && !t->matched)
 		return no_such_range(t, source_path(s), err);
-	rc = all_operations(&p);
+	rc = trace_operations(t, reader, s, &pictures, &n, err);
 	if (rc)
 		return rc;
 	struct trace_file file = { .path = source_path(s),
@@ -135,7 +146,7 @@ static int read_source(struct source *s, const struct trace_reader *reader, stru
 				   .mtime_ns = source_mtime_ns(s) };
 	if (!file.hash)
 		return -EIO;
-	rc = trace_make_record(t, &file, p.pictures, p.n, ret, err);
+	rc = trace_make_record(t, &file, pictures, n, ret, err);
 	return rc ? err_wrap(err, rc, "%s", file.path) : 0;
 }
 

@@ -80,6 +80,11 @@ int trace_flush(struct trace_sink *t);
 int trace_pictures(struct trace_sink *t, const char *collector, const struct picture *const **ret,
 		   size_t *ret_n, struct err *err);
 
+/* trace.c: after the ranges, the operations, as often as they have to be read; one picture for each
+ * process. */
+int trace_operations(struct trace_sink *t, const struct trace_reader *reader, struct source *s,
+		     const struct picture *const **ret, size_t *ret_n, struct err *err);
+
 /* trace_record.c */
 struct trace_file {
 	const char *path, *hash, *format;
