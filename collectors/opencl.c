@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "collectors/opencl_impl.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -103,6 +104,7 @@ PUBLIC cl_int clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint *ret
 		memcpy(&opencl_next, target, known * sizeof(void *));
 		if (live_start(&o) == 0) {
 			wrap_what_is_there(known);
+			(void)atexit(live_finish);
 			__atomic_store_n(&on, true, __ATOMIC_RELAXED);
 		}
 		*ret = &ours;

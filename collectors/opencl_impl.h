@@ -86,7 +86,10 @@ cl_int opencl_end(struct opencl_call *c, cl_command_queue queue, cl_int rc,
 /* A call without a command of its own: clFinish, clFlush, clWaitForEvents. */
 void opencl_call_end(const struct opencl_call *c, bool sync);
 
-/* Waits until what is under way has been seen, but not for ever. */
+/* clFinish came back: what the queue had is over. */
+void opencl_finished(cl_command_queue queue);
+
+/* Waits until what is known to be over has been seen, but not for ever. */
 void opencl_drain(void);
 
 void opencl_wrap_kernels(cl_icd_dispatch *d);

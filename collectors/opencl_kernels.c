@@ -82,6 +82,8 @@ static CL_API_ENTRY cl_int CL_API_CALL finish(cl_command_queue queue)
 	struct opencl_call c;
 	opencl_begin(&c, NULL);
 	cl_int rc = opencl_next.clFinish(queue);
+	if (!rc && opencl_on())
+		opencl_finished(queue);
 	opencl_call_end(&c, true);
 	return rc;
 }

@@ -10,30 +10,61 @@
 
 #include "collectors/live.h"
 
-/* What is not over by then, at the end of a process, may never be: it waits for somebody. */
+/* What is not seen by then, at the end of a process, never will be. */
 #define DRAIN_NS 500000000
+
+#define COUNTERS 1024 /* queues whose handles meet in one count together */
 
 struct command {
 	struct opencl_device *device;
+	struct count *count;
 	int64_t begun_ns;
 	double bytes;
 	uint32_t name, category;
 	bool graph;
 };
 
-static int64_t under_way; /* commands whose callback is to come */
+/* Of a queue: commands whose callback is to come, and those of them that are known to be over. */
+static struct count {
+	int64_t under_way, owed;
+} counts[COUNTERS];
 
-static void come(int64_t change)
+static struct count *count_of(cl_command_queue queue)
 {
-	(void)__atomic_add_fetch(&under_way, change, __ATOMIC_ACQ_REL);
+	return &counts[((uintptr_t)queue / 64 ^ (uintptr_t)queue / 65536) % COUNTERS];
+}
+
+static void come(struct count *c, int64_t change)
+{
+	(void)__atomic_add_fetch(&c->under_way, change, __ATOMIC_ACQ_REL);
+	if (change < 0 && __atomic_load_n(&c->owed, __ATOMIC_ACQUIRE) > 0)
+		(void)__atomic_add_fetch(&c->owed, change, __ATOMIC_ACQ_REL);
 	live_pending(change);
 }
 
+void opencl_finished(cl_command_queue queue)
+{
+	struct count *c = count_of(queue);
+	__atomic_store_n(&c->owed, __atomic_load_n(&c->under_way, __ATOMIC_ACQUIRE),
+			 __ATOMIC_RELEASE);
+}
+
+static bool owed(void)
+{
+	for (int i = 0; i < COUNTERS; i++)
+		if (__atomic_load_n(&counts[i].owed, __ATOMIC_ACQUIRE) > 0)
+			return true;
+	return false;
+}
+
+/* Never for commands that still run while a process ends: parts of a driver are gone by then
+ * (LLVM's within PoCL), and each millisecond that it is given may be the one in which it needs
+ * them. */
 void opencl_drain(void)
 {
 	const struct timespec pause = { .tv_nsec = 500000 };
 	int64_t until = opencl_now() + DRAIN_NS;
-	while (__atomic_load_n(&under_way, __ATOMIC_ACQUIRE) > 0 && opencl_now() < until)
+	while (owed() && opencl_now() < until)
 		(void)nanosleep(&pause, NULL);
 }
 
@@ -83,7 +114,7 @@ static void CL_CALLBACK over(cl_event event, cl_int status, void *of)
 		if (timed)
 			opencl_device_times(c->device, c->begun_ns, &start, &end);
 		put(c, timed, start, end);
-		come(-1);
+		come(c->count, -1);
 	}
 	(void)opencl_next.clReleaseEvent(event);
 	free(c);
@@ -126,10 +157,10 @@ static void follow(cl_event event, bool own, const struct command *of)
 			put(of, false, 0, 0);
 			return;
 		}
-		come(1);
+		come(c->count, 1);
 		if (!opencl_next.clSetEventCallback(event, CL_COMPLETE, over, c))
 			return;
-		come(-1);
+		come(c->count, -1);
 		free(c);
 		live_note("OpenCL did not take a callback for the end of a command");
 	}
@@ -152,6 +183,7 @@ cl_int opencl_end(struct opencl_call *call, cl_command_queue queue, cl_int rc,
 	if (rc == CL_SUCCESS) {
 		const struct command c = {
 			.device = opencl_queue_device(queue),
+			.count = count_of(queue),
 			.begun_ns = call->begin_ns,
 			.bytes = w->bytes,
 			.name = name,
