@@ -44,6 +44,13 @@ static void flush(bool wait)
 	opencl_tell_clocks();
 }
 
+/* A forked child has this from its parent. */
+static void end(void)
+{
+	if (opencl_on())
+		live_finish();
+}
+
 static const unsigned observes = 1u << COMPUTE | 1u << COPY_H2D | 1u << COPY_D2H | 1u << COPY_D2D |
 				 1u << COPY_OTHER | 1u << FILL | 1u << COLLECTIVE | 1u << OTHER;
 
@@ -104,7 +111,7 @@ PUBLIC cl_int clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint *ret
 		memcpy(&opencl_next, target, known * sizeof(void *));
 		if (live_start(&o) == 0) {
 			wrap_what_is_there(known);
-			(void)atexit(live_finish);
+			(void)atexit(end);
 			__atomic_store_n(&on, true, __ATOMIC_RELAXED);
 		}
 		*ret = &ours;
