@@ -46,7 +46,8 @@ static double ours(const char *path)
 	double begin = cpu_s();
 	struct imports in = { 0 };
 	struct err err = { "" };
-	if (import_traces(&in, &nsys_reader, &path, 1, &(struct trace_options){ .case_ = "bench" }, &err)) {
+	if (import_traces(&in, &nsys_reader, &path, 1, &(struct trace_options){ .case_ = "bench" },
+			  &err)) {
 		(void)fprintf(stderr, "%s\n", err.text);
 		exit(1);
 	}

@@ -6,16 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define KERNEL_COLUMNS                                                                               \
-	"start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, "                  \
-	"contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, "            \
-	"correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, "                 \
-	"shortName INTEGER NOT NULL, mangledName INTEGER, launchType INTEGER, cacheConfig INTEGER, " \
-	"registersPerThread INTEGER NOT NULL, gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, "      \
-	"gridZ INTEGER NOT NULL, blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, "                 \
-	"blockZ INTEGER NOT NULL, staticSharedMemory INTEGER NOT NULL, "                             \
-	"dynamicSharedMemory INTEGER NOT NULL, localMemoryPerThread INTEGER NOT NULL, "              \
-	"localMemoryTotal INTEGER NOT NULL, gridId INTEGER NOT NULL, sharedMemoryExecuted INTEGER, " \
+#define KERNEL_COLUMNS                                                                             \
+	"start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, "                \
+	"contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, "          \
+	"correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, "               \
+	"shortName INTEGER NOT NULL, mangledName INTEGER, launchType INTEGER, cacheConfig "        \
+	"INTEGER, "                                                                                \
+	"registersPerThread INTEGER NOT NULL, gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, "    \
+	"gridZ INTEGER NOT NULL, blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, "               \
+	"blockZ INTEGER NOT NULL, staticSharedMemory INTEGER NOT NULL, "                           \
+	"dynamicSharedMemory INTEGER NOT NULL, localMemoryPerThread INTEGER NOT NULL, "            \
+	"localMemoryTotal INTEGER NOT NULL, gridId INTEGER NOT NULL, sharedMemoryExecuted "        \
+	"INTEGER, "                                                                                \
 	"graphNodeId INTEGER, sharedMemoryLimitConfig INTEGER"
 
 static void must(sqlite3 *db, int rc, int wanted)
@@ -35,7 +37,8 @@ static void make_kernels(const char *path, int rows)
 	must(db,
 	     sqlite3_exec(db,
 			  "pragma journal_mode = off; pragma synchronous = off; begin;"
-			  "create table StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
+			  "create table StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT "
+			  "NULL);"
 			  "create table META_DATA_CAPTURE (name TEXT NOT NULL, value TEXT);"
 			  "insert into META_DATA_CAPTURE values ('CAPTURE_EVENT_TYPE', 'Cuda');"
 			  "create table CUPTI_ACTIVITY_KIND_KERNEL (" KERNEL_COLUMNS ");",
@@ -43,18 +46,20 @@ static void make_kernels(const char *path, int rows)
 	     SQLITE_OK);
 	for (int i = 0; i < 64; i++) {
 		char sql[256];
-		(void)snprintf(sql, sizeof sql,
-			       "insert into StringIds values (%d, 'void space::kernel_%d<float, %d>(float "
-			       "const*, float*, int)')",
-			       1000 + i, i, i);
+		(void)snprintf(
+			sql, sizeof sql,
+			"insert into StringIds values (%d, 'void space::kernel_%d<float, %d>(float "
+			"const*, float*, int)')",
+			1000 + i, i, i);
 		must(db, sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
 	}
 	must(db,
-	     sqlite3_prepare_v2(db,
-				"insert into CUPTI_ACTIVITY_KIND_KERNEL values (?1, ?2, 0, 1, null, ?3, ?4, "
-				"281476838981632, ?5, ?5, ?5, 0, 0, 128, 108, 1, 1, 256, 1, 1, 0, 49152, 0, "
-				"314572800, ?4, 102400, null, 0)",
-				-1, &s, NULL),
+	     sqlite3_prepare_v2(
+		     db,
+		     "insert into CUPTI_ACTIVITY_KIND_KERNEL values (?1, ?2, 0, 1, null, ?3, ?4, "
+		     "281476838981632, ?5, ?5, ?5, 0, 0, 128, 108, 1, 1, 256, 1, 1, 0, 49152, 0, "
+		     "314572800, ?4, 102400, null, 0)",
+		     -1, &s, NULL),
 	     SQLITE_OK);
 	unsigned seed = 1;
 	for (int i = 0; i < rows; i++) {
