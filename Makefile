@@ -165,7 +165,8 @@ uninstall:
 		$(DESTDIR)$(PREFIX)/lib/systemd/system/roimeter-agent.socket \
 		$(DESTDIR)$(PREFIX)/lib/sysusers.d/roimeter-agent.conf \
 		$(DESTDIR)$(PREFIX)/lib/python3/dist-packages/roimeter.abi3.so
-	rm -rf $(DESTDIR)$(PREFIX)/share/roimeter $(DESTDIR)$(PREFIX)/share/doc/roimeter $(DESTDIR)$(PREFIX)/libexec/roimeter
+	rm -rf $(DESTDIR)$(PREFIX)/share/roimeter $(DESTDIR)$(PREFIX)/share/doc/roimeter $(DESTDIR)$(PREFIX)/libexec/roimeter \
+		$(DESTDIR)$(PREFIX)/lib/roimeter
 
 clean:
 	rm -rf $(O)
