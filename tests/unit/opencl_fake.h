@@ -95,6 +95,11 @@ void flow_untimed(struct flow *f, uint64_t n)
 	f->untimed += n;
 }
 
+void flow_dropped(struct flow *f, uint64_t n)
+{
+	(void)f, (void)n;
+}
+
 void flow_graph(struct flow *f, uint64_t n)
 {
 	f->graphs += n;
