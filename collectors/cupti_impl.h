@@ -70,11 +70,12 @@ int cupti_pool_init(void);
 void cupti_pool_done(void);
 cupti_requested cupti_buffer_requested;
 cupti_completed cupti_buffer_completed;
-bool cupti_pool_used(void);                      /* did libcupti ever ask for a buffer? */
-uint64_t cupti_pool_come(void);                  /* buffers that came back */
-size_t cupti_pool_missing(void);                 /* buffers with records that are not back */
-bool cupti_pool_changed(void);                   /* ... or since this was last asked */
-uint64_t cupti_pool_refused(void);               /* requests that found nothing */
+bool cupti_pool_used(void);        /* did libcupti ever ask for a buffer? */
+uint64_t cupti_pool_come(void);    /* buffers that came back */
+size_t cupti_pool_missing(void);   /* buffers with records that are not back */
+bool cupti_pool_changed(void);     /* ... or since this was last asked */
+uint64_t cupti_pool_refused(void); /* requests that found nothing */
+void cupti_add_dropped(void);      /* what libcupti lost, into the flow; no lock of ours is held */
 size_t cupti_pool_text(char *text, size_t room); /* "32 x 256 KiB" */
 
 /* ---- cupti_record.c ---- */

@@ -112,11 +112,14 @@ static void give_back(uint8_t *buffer)
 	(void)pthread_mutex_unlock(&lock);
 }
 
-/* How many libcupti dropped since this was last asked: reading takes them. */
-static void add_dropped(void)
+/* How many libcupti dropped since this was last asked: reading takes them. That there were none is
+ * told, too: it is not the same as not to know. */
+void cupti_add_dropped(void)
 {
+	static bool told;
 	size_t n = 0;
-	if (!cupti.dropped || cupti.dropped(NULL, 0, &n) || n == 0)
+	if (!cupti.dropped || cupti.dropped(NULL, 0, &n) ||
+	    (n == 0 && __atomic_exchange_n(&told, true, __ATOMIC_RELAXED)))
 		return;
 	struct flow *f = live_take();
 	if (!f)
@@ -142,7 +145,7 @@ void cupti_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, siz
 	/* libcupti was told that it gets zeros. */
 	memset(buffer, 0, valid);
 	give_back(buffer);
-	add_dropped();
+	cupti_add_dropped();
 	live_cpu_end(cpu);
 	errno = saved;
 }

@@ -181,13 +181,11 @@ static bool too_soon(void)
 	return false;
 }
 
-void cupti_flush(bool wait)
+static void flush(uint32_t flag)
 {
-	if (!cupti_on() || !cupti_pool_used() || (!wait && too_soon()))
-		return;
-	if (hold(wait ? END_WAIT_S : 1)) {
+	if (hold(flag ? END_WAIT_S : 1)) {
 		if (!ended)
-			flush_result = cupti.flush_all(wait ? CUPTI_FLUSH_FORCED : 0);
+			flush_result = cupti.flush_all(flag);
 		(void)pthread_mutex_unlock(&busy);
 	}
 	settle_calls();
@@ -230,9 +228,11 @@ static void tell_missing(void)
 			  missing, flush_result ? ": " : "", flush_result ? text : "");
 }
 
-void cupti_end(void)
+/* What is complete comes first, so that what the forced flush brings without an end is known to be
+ * what was under way. */
+static void flush_last(void)
 {
-	if (!cupti_on() || __atomic_exchange_n(&ending, true, __ATOMIC_ACQ_REL))
+	if (__atomic_exchange_n(&ending, true, __ATOMIC_ACQ_REL))
 		return;
 	cupti_clock_check();
 	cupti_clock_tell();
@@ -240,17 +240,35 @@ void cupti_end(void)
 		look_after();
 		(void)pthread_mutex_unlock(&busy);
 	}
-	cupti_flush(false);
+	if (!cupti_pool_used())
+		return;
+	flush(0);
 	uint64_t untimed = cupti_untimed();
-	cupti_flush(true);
-	if (cupti_pool_used())
-		wait_for_buffers();
+	flush(CUPTI_FLUSH_FORCED);
+	wait_for_buffers();
 	untimed = cupti_untimed() - untimed;
 	if (untimed)
 		live_note("%llu operations had no end when the process ended",
 			  (unsigned long long)untimed);
+	cupti_add_dropped();
 	tell_missing();
 	cupti_record_notes();
+}
+
+void cupti_flush(bool wait)
+{
+	if (!cupti_on())
+		return;
+	if (wait)
+		flush_last();
+	else if (cupti_pool_used() && !too_soon())
+		flush(0);
+}
+
+void cupti_end(void)
+{
+	if (!cupti_on())
+		return;
 	live_finish();
 	/* For good: see above. */
 	if (hold(END_WAIT_S))

@@ -31,3 +31,8 @@ $(B)/tests/unit/cupti_read: $(B)/tests/unit/cupti_read.o $(CUPTI_READING) $(B)/c
 	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka -lm -lpthread -ldl
 $(B)/bench/cupti: $(B)/bench/cupti.o $(CUPTI_READING) $(B)/parts.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# What a collector left, as text.
+$(B)/tests/tools/picture: $(B)/tests/tools/picture.o $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+CHECK_NEEDS += $(B)/tests/tools/picture
