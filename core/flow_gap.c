@@ -23,7 +23,7 @@ int gap_copy(struct flow_gap *to, const struct flow_gap *from)
 	*to = *from;
 	for (int i = 0; i < LANES; i++)
 		to->lanes[i].items = NULL;
-	for (int i = 0; i < LANES; i++) {
+	for (int i = 0; from->cap && i < LANES; i++) {
 		const struct lane_queue *q = &from->lanes[i];
 		to->lanes[i] = (struct lane_queue){ .n = q->n - q->head };
 		to->lanes[i].items = malloc(from->cap * sizeof *q->items);

@@ -285,9 +285,11 @@ static int put_all(struct arena *a, struct flow *c, int64_t now, struct picture 
 {
 	int64_t base = 0;
 	int rc = put_region(a, c, now, ret, list, &base);
-	int64_t base_ns = base % SECOND < 0 ? base % SECOND + SECOND : base % SECOND;
-	ret->base_s = (double)((base - base_ns) / SECOND);
-	ret->base_ns = (double)base_ns;
+	if (rc)
+		return rc;
+	int64_t base_s = base / SECOND - (base % SECOND < 0);
+	ret->base_s = (double)base_s;
+	ret->base_ns = (double)(base % SECOND + (base % SECOND < 0 ? SECOND : 0));
 	put_sums(a, c, &c->whole, &ret->whole, &rc);
 	if (ret->found == YES)
 		put_sums(a, c, &c->roi, &ret->roi, &rc);

@@ -18,7 +18,7 @@ int ranges_init(struct ranges *r, size_t max)
 int ranges_copy(struct ranges *to, const struct ranges *from)
 {
 	*to = *from;
-	to->cap = from->n + FIRST;
+	to->cap = from->n + FIRST < from->max ? from->n + FIRST : from->max;
 	to->items = malloc(to->cap * sizeof *to->items);
 	if (!to->items)
 		return -ENOMEM;
