@@ -127,7 +127,7 @@ static struct picture *picture(const char *collector)
 	p->collector = collector;
 	p->status = "ok";
 	p->final = YES;
-	p->stream = b.streams[at][b.seen[at].n_logs - 1];
+	p->stream = b.seen[at].n_logs ? b.streams[at][b.seen[at].n_logs - 1] : NULL;
 	p->host = "n1";
 	p->boot = "b1";
 	p->pid = "41";
