@@ -333,9 +333,9 @@ int cmd_conformance(int argc, char **argv)
 	const struct opt_table t = {
 		.command = "roimeter conformance",
 		.synopsis = "[OPTIONS]",
-		.about = "Measures a program that does exactly known work, and says whether what "
-			 "comes back is exact. The result is stored.\n"
-			 "Exit code 0: pass, 1: fail, 4: pass-clean-only, as without a collector.",
+		.about = "Measures a program that does exactly known work: is what comes back exact?\n"
+			 "The result is stored. Exit code 0: pass, 1: fail, 4: pass-clean-only, as "
+			 "without a collector.",
 		.opts = opts,
 		.n = sizeof opts / sizeof *opts,
 	};
