@@ -41,7 +41,8 @@ struct probe_slice {
  * to devices - 1, each with two arrays a and b of o->floats. */
 struct probe_backend {
 	const char *name; /* "cuda" */
-	/* -1: there is no such device here. Puts the name of the first device in probe_device. */
+	/* -1: there is no such device here, or it can't do that. Puts the name of the first device
+	 * in probe_device. */
 	int (*open)(const struct probe_options *o);
 	int (*upload)(int device, const float *from);        /* all of a: one copy */
 	int (*fill)(int device, size_t first, size_t count); /* zeros in a: one fill */
@@ -63,7 +64,7 @@ struct probe_counts {
 
 struct probe_did {
 	struct probe_counts inside, whole, excluded;
-	long entries, excludes, graphs;
+	long entries, excludes, graphs, steps;
 	double region_s, excluded_s;
 	bool in_region, in_exclude;
 	long next_queue;
@@ -105,11 +106,19 @@ static struct probe_slice probe_slice_of(const struct probe_options *o, int queu
 	return s;
 }
 
-/* One launch on each device, on the queue whose turn it is. */
-static int probe_launch(const struct probe_backend *b, const struct probe_options *o,
-			struct probe_did *did)
+/* Is this fault planted here? */
+static bool probe_planted(const struct probe_options *o, const struct probe_did *did,
+			  const char *fault)
 {
-	int queue = (int)(did->next_queue++ % o->queues);
+	return o->plant && strcmp(o->plant, fault) == 0 &&
+	       (o->plant_process < 0 || o->plant_process == o->child) &&
+	       (o->plant_region < 0 || o->plant_region == did->entries);
+}
+
+/* One launch on each device. */
+static int probe_launch_on(const struct probe_backend *b, const struct probe_options *o,
+			   struct probe_did *did, int queue)
+{
 	struct probe_slice s = probe_slice_of(o, queue);
 
 	for (int d = 0; d < o->devices; d++)
@@ -118,6 +127,13 @@ static int probe_launch(const struct probe_backend *b, const struct probe_option
 	did->launches[queue]++;
 	PROBE_COUNT(did, compute, o->devices);
 	return 0;
+}
+
+/* The same on the queue whose turn it is. */
+static int probe_launch(const struct probe_backend *b, const struct probe_options *o,
+			struct probe_did *did)
+{
+	return probe_launch_on(b, o, did, (int)(did->next_queue++ % o->queues));
 }
 
 static int probe_launch_graph(const struct probe_backend *b, const struct probe_options *o,
@@ -153,11 +169,17 @@ static int probe_exclude(const struct probe_backend *b, const struct probe_optio
 			 struct probe_did *did)
 {
 	int checks = PROBE_CHECKS;
+	bool copy = o->exclude_copy;
 
-	if (o->plant && strcmp(o->plant, "exclude") == 0) {
+	if (probe_planted(o, did, "exclude")) {
 		if (probe_launch(b, o, did))
 			return 1;
 		checks--;
+	}
+	if (copy && probe_planted(o, did, "exclude-copy")) {
+		if (probe_copy(b, o, did))
+			return 1;
+		copy = false;
 	}
 	if (b->finish())
 		return 1;
@@ -168,7 +190,7 @@ static int probe_exclude(const struct probe_backend *b, const struct probe_optio
 	for (int i = 0; i < checks; i++)
 		if (probe_launch(b, o, did))
 			return 1;
-	if (o->exclude_copy && probe_copy(b, o, did))
+	if (copy && probe_copy(b, o, did))
 		return 1;
 	if (b->finish())
 		return 1;
@@ -184,23 +206,31 @@ static struct probe_counts probe_times(struct probe_counts c, long n)
 	return c;
 }
 
-/* What a right collector sees of a probe without a planted fault. */
+/* What a right collector sees of a probe without a planted fault. One that is killed is so in its
+ * first region, after whole steps. */
 static void probe_expect(const struct probe_options *o, struct probe_did *want)
 {
-	struct probe_counts inside = { PROBE_LAUNCHES, 0, 0, 1, 0 };
-	struct probe_counts excluded = { PROBE_CHECKS, 0, 0, o->exclude_copy, 0 };
-	struct probe_counts whole = { PROBE_WARM_UP + 1 + o->regions - 1, 1, 1, 0, 1 };
+	int each = o->graph ? PROBE_GRAPH_NODES : 1, half = PROBE_LAUNCHES / 2 / each * each;
+	bool inside = o->kill_at > 0 && o->kill_at <= PROBE_LAUNCHES; /* killed there */
+	long regions = o->kill_at > 0 ? 1 : o->regions;
+	long steps = inside ? (o->kill_at + each - 1) / each : PROBE_LAUNCHES / each;
+	long excludes = inside && o->kill_at <= half ? 0 : 1;
+	long after = o->kill_at > 0 ? 0 : 1; /* what comes then */
+	struct probe_counts in = { steps * each, 0, 0, !inside, 0 };
+	struct probe_counts out = { excludes * PROBE_CHECKS, 0, 0, excludes * o->exclude_copy, 0 };
+	struct probe_counts whole = { PROBE_WARM_UP + after + regions - 1, 1, after, 0, 1 };
 
 	memset(want, 0, sizeof *want);
-	want->inside = probe_times(inside, (long)o->regions * o->devices);
-	want->excluded = probe_times(excluded, (long)o->regions * o->devices);
+	want->inside = probe_times(in, regions * o->devices);
+	want->excluded = probe_times(out, regions * o->devices);
 	whole = probe_times(whole, o->devices);
 	whole.compute += want->inside.compute + want->excluded.compute;
 	whole.copy_d2d += want->inside.copy_d2d + want->excluded.copy_d2d;
 	want->whole = whole;
-	want->entries = want->excludes = o->regions;
-	want->graphs =
-		o->graph ? (long)o->regions * o->devices * PROBE_LAUNCHES / PROBE_GRAPH_NODES : 0;
+	want->entries = regions;
+	want->excludes = regions * excludes;
+	want->steps = regions * steps;
+	want->graphs = o->graph ? want->steps * o->devices : 0;
 }
 
 static void probe_put_counts(const char *name, const struct probe_counts *c)
@@ -219,8 +249,8 @@ static void probe_put_did(const char *name, const struct probe_did *did)
 	probe_put_counts("excluded", &did->excluded);
 	printf(", ");
 	probe_put_counts("whole", &did->whole);
-	printf(", \"entries\": %ld, \"excludes\": %ld, \"graphs\": %ld}, ", did->entries,
-	       did->excludes, did->graphs);
+	printf(", \"entries\": %ld, \"excludes\": %ld, \"graphs\": %ld, \"steps\": %ld}, ",
+	       did->entries, did->excludes, did->graphs, did->steps);
 }
 
 /* A device's name has no control characters; quotes would end the text. */
@@ -266,9 +296,24 @@ static int probe_kill(const struct probe_backend *b, const struct probe_options 
 {
 	if (b->finish())
 		return 1;
+	double end_s = probe_now_s() + o->kill_wait_s;
+	for (double left_s; (left_s = end_s - probe_now_s()) > 0;)
+		usleep(left_s < 0.1 ? (useconds_t)(1e6 * left_s) + 1 : 100000);
 	probe_say(b, o, did, o->kill_at, -1);
 	raise(SIGKILL);
 	return 1;
+}
+
+/* One too many: early, so that it is there where the process is killed later. */
+static int probe_plant_in_region(const struct probe_backend *b, const struct probe_options *o,
+				 struct probe_did *did)
+{
+	if (probe_planted(o, did, "graph"))
+		return probe_launch_graph(b, o, did);
+	if (!probe_planted(o, did, "launch"))
+		return 0;
+	return o->plant_queue < 0 ? probe_launch(b, o, did)
+				  : probe_launch_on(b, o, did, o->plant_queue);
 }
 
 static int probe_region(const struct probe_backend *b, const struct probe_options *o,
@@ -288,19 +333,20 @@ static int probe_region(const struct probe_backend *b, const struct probe_option
 		if (o->graph ? probe_launch_graph(b, o, did) : probe_launch(b, o, did))
 			return 1;
 		ROIMETER_STEP();
+		did->steps++;
+		if (i == 0 && probe_plant_in_region(b, o, did))
+			return 1;
 		if (o->kill_at > i && o->kill_at <= i + each)
 			return probe_kill(b, o, did);
 	}
-	if (o->plant && strcmp(o->plant, "launch") == 0 && probe_launch(b, o, did))
-		return 1;
-	if (!(o->plant && strcmp(o->plant, "copy") == 0) && probe_copy(b, o, did))
+	if (!probe_planted(o, did, "copy") && probe_copy(b, o, did))
 		return 1;
 	if (b->finish())
 		return 1;
 	did->region_s += probe_now_s() - begin_s - (did->excluded_s - excluded_s);
 	ROIMETER_END_SYNC();
 	did->in_region = false;
-	return 0;
+	return o->kill_at > PROBE_LAUNCHES ? probe_kill(b, o, did) : 0;
 }
 
 static float probe_start(size_t i)
@@ -388,7 +434,7 @@ static int probe_one(const struct probe_backend *b, const struct probe_options *
 	if (!room)
 		probe_fail("no memory for %zu floats", o->floats);
 	else if (o->graph && !b->graph)
-		probe_fail("--graph: there are no graphs with %s", b->name);
+		rc = -probe_fail("--graph: there are no graphs with %s", b->name);
 	else
 		rc = b->open(o);
 	if (!rc)

@@ -114,6 +114,23 @@ static int find_devices(int first, int wanted)
 	return have;
 }
 
+/* An extension, which a driver may have for some of its devices. */
+static bool has_command_buffers(const struct device *d)
+{
+	size_t n = 0;
+	bool has = false;
+
+	if (clGetDeviceInfo(d->id, CL_DEVICE_EXTENSIONS, 0, NULL, &n) || !n)
+		return false;
+	char *text = malloc(n + 1);
+	if (text && !clGetDeviceInfo(d->id, CL_DEVICE_EXTENSIONS, n, text, NULL)) {
+		text[n] = 0;
+		has = strstr(text, "cl_khr_command_buffer");
+	}
+	free(text);
+	return has;
+}
+
 static int opencl_open(const struct probe_options *o)
 {
 	options = o;
@@ -124,6 +141,9 @@ static int opencl_open(const struct probe_options *o)
 		return -1;
 	}
 	clGetDeviceInfo(devices[0].id, CL_DEVICE_NAME, sizeof probe_device - 1, probe_device, NULL);
+	for (int d = 0; d < o->devices; d++)
+		if (o->graph && !has_command_buffers(&devices[d]))
+			return -probe_fail("--graph: the device has no cl_khr_command_buffer");
 	for (int d = 0; d < o->devices; d++)
 		if (open_device(&devices[d]))
 			return 1;
