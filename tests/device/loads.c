@@ -1,10 +1,11 @@
 /* Three loads of a CUDA device, timed by CUDA events as well: what the events say is compared with
  * what a collector says, and the wall time with and without one is what collecting costs.
  *
- *   loads launch|copy|long [COUNT [FILE]]
+ *   loads launch|copy|long [COUNT [FILE [MIB]]]
  *
- * launch: many launches of no length, the host is busy. copy: copies to the device and back, 16 MiB
- * each. long: launches of 20 ms. Prints a line of JSON: the region's wall time, its operations, and
+ * launch: many launches of no length, the host is busy. copy: copies to the device and back, MIB
+ * (16) each: while one is under way the host has given the next, so that the events have nothing
+ * but copies between them. long: launches of 20 ms. Prints a line of JSON: the region's wall time, its operations, and
  * the sum of the times between an event before and one behind each operation (launch: before and
  * behind all). The line is put at the end of FILE, too: the last execution of a run is the one with
  * the collector. */
@@ -12,8 +13,9 @@
 
 #include "examples/probes/cuda_driver.h"
 
-enum { FLOATS = 4 << 20, MOST = 64 };
+enum { MOST = 64 };
 
+static size_t bytes = (size_t)16 << 20;
 static cu_handle context, function, stream, events[MOST][2];
 static cu_pointer memory;
 static void *host;
@@ -35,12 +37,12 @@ static int start(void)
 	TRY(cuStreamCreate, &stream, 0);
 	TRY(cuModuleLoadData, &module, kernel_text);
 	TRY(cuModuleGetFunction, &function, module, "roimeter_probe");
-	TRY(cuMemAlloc_v2, &memory, FLOATS * sizeof(float));
-	TRY(cuMemsetD32_v2, memory, 0, FLOATS);
+	TRY(cuMemAlloc_v2, &memory, bytes);
+	TRY(cuMemsetD32_v2, memory, 0, bytes / sizeof(float));
 	for (int i = 0; i < MOST; i++)
 		for (int k = 0; k < 2; k++)
 			TRY(cuEventCreate, &events[i][k], 0);
-	TRY(cuMemAllocHost_v2, &host, FLOATS * sizeof(float));
+	TRY(cuMemAllocHost_v2, &host, bytes);
 	return 0;
 }
 
@@ -59,9 +61,9 @@ static int one(const char *load, int i)
 	if (load[0] != 'c')
 		return launch(load[1] == 'o' ? 20000000 : 0);
 	if (i % 2)
-		TRY(cuMemcpyDtoHAsync_v2, host, memory, FLOATS * sizeof(float), stream);
+		TRY(cuMemcpyDtoHAsync_v2, host, memory, bytes, stream);
 	else
-		TRY(cuMemcpyHtoDAsync_v2, memory, host, FLOATS * sizeof(float), stream);
+		TRY(cuMemcpyHtoDAsync_v2, memory, host, bytes, stream);
 	return 0;
 }
 
@@ -123,13 +125,15 @@ int main(int argc, char **argv)
 {
 	const char *load = argc > 1 ? argv[1] : "";
 	bool known = !strcmp(load, "launch") || !strcmp(load, "copy") || !strcmp(load, "long");
+	long mib = argc > 4 ? strtol(argv[4], NULL, 10) : 16;
 	long count = argc > 2                           ? strtol(argv[2], NULL, 10)
 		     : load[0] == 'l' && load[1] == 'a' ? 20000
 							: 40;
 
 	probe_name = "loads";
-	if (!known || count < 1 || count > 10000000)
-		return probe_fail("usage: loads launch|copy|long [COUNT [FILE]]"), 2;
+	if (!known || count < 1 || count > 10000000 || mib < 1 || mib > 4096)
+		return probe_fail("usage: loads launch|copy|long [COUNT [FILE [MIB]]]"), 2;
+	bytes = (size_t)mib << 20;
 	int rc = start();
 	if (!rc)
 		rc = run(load, (int)count, argc > 3 ? argv[3] : NULL);
