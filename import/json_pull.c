@@ -367,28 +367,40 @@ static int number(struct json_pull *j, char *s, size_t *n, bool *whole)
 	return rc;
 }
 
-int json_int(struct json_pull *j, int64_t *ret)
+/* *whole: it is a whole number that fits. */
+static int whole_number(struct json_pull *j, int64_t *ret, bool *whole)
 {
 	char s[64];
 	size_t n;
+	int rc = number(j, s, &n, whole);
+	if (rc)
+		return rc;
+	bool negative = s[0] == '-';
+	int64_t value = 0;
+	for (size_t i = negative; i < n && *whole; i++)
+		*whole = !__builtin_mul_overflow(value, 10, &value) &&
+			 !__builtin_add_overflow(value, s[i] - '0', &value);
+	*ret = *whole ? negative ? -value : value : 0;
+	return 0;
+}
+
+int json_int(struct json_pull *j, int64_t *ret)
+{
 	bool whole;
 	int c = blanks(j);
 	if (j->rc)
 		return j->rc;
 	if (c < 0 || (c != '-' && !is_digit(c)))
 		return unexpected(j, c, "a number should stand here");
-	int rc = number(j, s, &n, &whole);
-	if (rc)
-		return rc;
-	bool negative = s[0] == '-';
-	int64_t value = 0;
-	for (size_t i = negative; i < n && whole; i++)
-		whole = !__builtin_mul_overflow(value, 10, &value) &&
-			!__builtin_add_overflow(value, s[i] - '0', &value);
-	if (!whole)
-		return json_wrong(j, "a whole number below 2^63 should stand here");
-	*ret = negative ? -value : value;
-	return 0;
+	int rc = whole_number(j, ret, &whole);
+	return rc || whole ? rc : json_wrong(j, "a whole number below 2^63 should stand here");
+}
+
+int json_maybe_int(struct json_pull *j, int64_t *ret, bool *is)
+{
+	int c = json_peek(j);
+	*is = false;
+	return c < 0 ? c : c == '0' ? whole_number(j, ret, is) : json_skip(j);
 }
 
 static int word(struct json_pull *j, const char *w)

@@ -39,6 +39,8 @@ int json_enter(struct json_pull *j, char what); /* '{' or '[': 0, or -EINVAL if 
 int json_key(struct json_pull *j, struct str *ret);
 int json_item(struct json_pull *j);
 int json_int(struct json_pull *j, int64_t *ret); /* a whole number that fits, or -EINVAL */
+/* *is: it is one. Any other value is skipped. */
+int json_maybe_int(struct json_pull *j, int64_t *ret, bool *is);
 int json_pull_text(struct json_pull *j,
 		   struct str *ret); /* at most 16 MiB; lent until the next text */
 int json_skip(struct json_pull *j);

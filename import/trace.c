@@ -127,6 +127,23 @@ int trace_operations(struct trace_sink *t, const struct trace_reader *reader, st
 	return rc;
 }
 
+/* The region is something else than an annotation. */
+static int tell_level(struct trace_sink *t)
+{
+	static const char *const levels[TRACE_LEVELS] = {
+		[TRACE_OPERATOR] = "operators",
+		[TRACE_FUNCTION] = "functions of the program",
+		[TRACE_ON_DEVICE] = "annotations as their work lay on the device",
+	};
+	for (int i = 0; i < TRACE_LEVELS; i++)
+		if (t->matched[i])
+			return levels[i] ? trace_note(t, "no annotation has the name of the "
+							 "region: it is taken from %s",
+						      levels[i])
+					 : 0;
+	return 0;
+}
+
 static int read_source(struct source *s, const struct trace_reader *reader, struct trace_sink *t,
 		       struct record *ret, struct err *err)
 {
@@ -135,8 +152,11 @@ static int read_source(struct source *s, const struct trace_reader *reader, stru
 	int rc = reader->read(s, TRACE_RANGES, t, err);
 	if (rc)
 		return rc;
-	if (t->options->range && !t->matched)
+	if (t->options->range && !trace_matched(t))
 		return no_such_range(t, source_path(s), err);
+	rc = tell_level(t);
+	if (rc)
+		return err_set(err, rc, "out of memory");
 	rc = trace_operations(t, reader, s, &pictures, &n, err);
 	if (rc)
 		return rc;

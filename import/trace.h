@@ -42,6 +42,19 @@ int trace_note(struct trace_sink *t, const char *format, ...) __attribute__((for
  * roimeter:exclude, or --range and --exclude). */
 int trace_range(struct trace_sink *t, int64_t process, struct str name, int64_t begin_ns,
 		int64_t end_ns);
+/* What is no annotation, but has a name and a time: it is the region where no annotation has that
+ * name, and nothing of a level before it. */
+enum trace_level {
+	TRACE_ANNOTATION, /* what trace_range tells */
+	TRACE_OPERATOR,   /* of a framework; older ones keep their annotations there */
+	TRACE_FUNCTION,
+	TRACE_ON_DEVICE, /* an annotation as its work lay on the device */
+	TRACE_LEVELS
+};
+int trace_range_level(struct trace_sink *t, int64_t process, enum trace_level level,
+		      struct str name, int64_t begin_ns, int64_t end_ns);
+/* Is it one that is asked for? For all levels, and fast. */
+bool trace_asked(const struct trace_sink *t, struct str name);
 /* Does anybody want ranges of this name? For readers that can ask before they look at times. */
 bool trace_wants(const struct trace_sink *t, struct str name);
 

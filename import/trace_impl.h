@@ -10,10 +10,12 @@
 struct trace_kept {
 	int64_t begin_ns, end_ns;
 	bool exclude;
+	uint8_t level; /* enum trace_level */
 };
 
 struct trace_member {
 	int64_t number; /* the trace's own */
+	int64_t group;  /* of files that are one trace */
 	const char *host, *pid, *rank, *exe;
 	struct trace_kept *kept;
 	size_t n_kept, cap_kept;
@@ -50,13 +52,16 @@ struct trace_sink {
 	const struct trace_options *options;
 	struct trace_member *members;
 	size_t n_members, cap_members, last_member;
-	struct trace_map numbers; /* process -> 1 + member */
+	struct trace_map numbers; /* process, group -> 1 + member */
+	int64_t group;            /* that is read now */
+	int64_t shift_ns;         /* of its times, so that all groups have one clock */
 	const char **device_names, **device_ids;
 	size_t n_devices, cap_devices, cap_ids;
 	struct trace_texts names, ranges;
 	struct trace_seen *seen; /* of each of ranges */
 	size_t cap_seen;
-	uint64_t matched, too_many; /* too_many: names of ranges that had no room */
+	uint64_t matched[TRACE_LEVELS], excluded[TRACE_LEVELS]; /* ranges that were asked for */
+	uint64_t too_many; /* names of ranges that had no room */
 	unsigned observes;
 	bool calls_seen, has_epoch;
 	int64_t epoch_ns, first_ns; /* first_ns: INT64_MAX */
@@ -76,9 +81,21 @@ void trace_end(struct trace_sink *t);
 int trace_again(struct trace_sink *t, size_t order);
 /* What still waits goes on. -ENOMEM. */
 int trace_flush(struct trace_sink *t);
+/* The number of a text, a new one if it has none; max if there is no room for more. -ENOMEM. */
+int trace_text_number(struct trace_sink *t, struct trace_texts *x, struct str text, size_t max,
+		      uint32_t *ret);
+/* Which of the members, a new one for a new process of the group. -ENOMEM. */
+int trace_member_of(struct trace_sink *t, int64_t process, size_t *ret);
 /* One picture for each process, in the arena. -ENOMEM, -EINVAL. */
 int trace_pictures(struct trace_sink *t, const char *collector, const struct picture *const **ret,
 		   size_t *ret_n, struct err *err);
+
+/* trace_ranges.c: how many ranges are the region. */
+uint64_t trace_matched(const struct trace_sink *t);
+/* The region of a process, into its flow. -ENOMEM. */
+int trace_ranges_into(struct trace_sink *t, struct trace_member *m);
+/* After the ranges of a group: its times go by so much, as those of its operations will. */
+void trace_ranges_shift(struct trace_sink *t, int64_t shift_ns);
 
 /* trace.c: after the ranges, the operations, as often as they have to be read; one picture for each
  * process. */

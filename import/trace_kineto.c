@@ -18,13 +18,6 @@ static bool key_is(struct str key, const char *text)
 	return strlen(text) == key.n && memcmp(text, key.p, key.n) == 0;
 }
 
-/* A whole number, or anything else, which is left out. */
-static int maybe_int(struct json_pull *j, int64_t *ret, bool *is)
-{
-	*is = json_peek(j) == '0';
-	return *is ? json_int(j, ret) : json_skip(j);
-}
-
 /* ---- what stands around the events
  * ------------------------------------------------------------------ */
 
@@ -41,7 +34,7 @@ static int device_property(struct kineto *k)
 		return rc;
 	while ((rc = json_key(j, &key)) > 0) {
 		if (key_is(key, "id"))
-			rc = maybe_int(j, &number, &has_id);
+			rc = json_maybe_int(j, &number, &has_id);
 		else if (key_is(key, "name") && json_peek(j) == '"') {
 			rc = json_pull_text(j, &text);
 			if (!rc)
@@ -86,7 +79,7 @@ static int distributed(struct kineto *k)
 			rc = json_skip(j);
 			continue;
 		}
-		rc = maybe_int(j, &rank, &is);
+		rc = json_maybe_int(j, &rank, &is);
 		if (!rc && is)
 			(void)snprintf(k->rank, sizeof k->rank, "%lld", (long long)rank);
 	}
@@ -98,7 +91,7 @@ static int runtime_version(struct kineto *k, bool hip)
 {
 	int64_t v;
 	bool is;
-	int rc = maybe_int(&k->j, &v, &is);
+	int rc = json_maybe_int(&k->j, &v, &is);
 	if (rc || !is || v < 1000)
 		return rc;
 	if (hip)
@@ -129,7 +122,7 @@ static int member(struct kineto *k, struct str key)
 	if (key_is(key, "distributedInfo"))
 		return distributed(k);
 	if (key_is(key, "baseTimeNanoseconds"))
-		return maybe_int(&k->j, &k->base_ns, &k->has_base);
+		return json_maybe_int(&k->j, &k->base_ns, &k->has_base);
 	if (key_is(key, "cuda_runtime_version"))
 		return runtime_version(k, false);
 	if (key_is(key, "hip_runtime_version"))

@@ -278,6 +278,19 @@ static int take_range(struct kineto *k, const struct kineto_event *e, struct str
 	return timed ? trace_range(k->t, 0, name, begin, end) : 0;
 }
 
+static int take_other_range(struct kineto *k, const struct kineto_event *e, struct str name)
+{
+	enum trace_level level = e->class == KINETO_OPERATOR   ? TRACE_OPERATOR
+				 : e->class == KINETO_FUNCTION ? TRACE_FUNCTION
+							       : TRACE_ON_DEVICE;
+	int64_t begin, end;
+	bool timed;
+	if (!trace_asked(k->t, name))
+		return 0;
+	int rc = times(k, e, &begin, &end, &timed);
+	return rc || !timed ? rc : trace_range_level(k->t, 0, level, name, begin, end);
+}
+
 int kineto_take(struct kineto *k, const struct kineto_event *e)
 {
 	struct json_pull room = { .next = no_more };
@@ -288,9 +301,10 @@ int kineto_take(struct kineto *k, const struct kineto_event *e)
 	if (!rc && !name.n)
 		name = str_of("(no name)");
 	if (!rc)
-		rc = e->class == KINETO_RANGE  ? take_range(k, e, name)
-		     : e->class == KINETO_CALL ? take_call(k, e, name)
-					       : take_op(k, e, name);
+		rc = e->class == KINETO_RANGE       ? take_range(k, e, name)
+		     : e->class >= KINETO_OPERATOR ? take_other_range(k, e, name)
+		     : e->class == KINETO_CALL     ? take_call(k, e, name)
+						   : take_op(k, e, name);
 	json_pull_done(&room);
 	if (rc == -ENOMEM && !k->j.rc)
 		k->j.rc = err_set(k->err, rc, "out of memory");

@@ -15,6 +15,9 @@ enum kineto_class {
 	KINETO_GPU_OP, /* oneAPI's, of any kind: its name says which */
 	KINETO_CALL,
 	KINETO_RANGE,
+	KINETO_OPERATOR,  /* an operator, a function, a range on the device: a region only where no */
+	KINETO_FUNCTION,  /* annotation has the name that is asked for */
+	KINETO_ON_DEVICE,
 };
 
 struct kineto_event {

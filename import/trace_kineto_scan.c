@@ -27,7 +27,9 @@ static enum kineto_class class_of(struct str cat)
 		{ "memset", KINETO_FILL },           { "gpu_op", KINETO_GPU_OP },
 		{ "cuda_runtime", KINETO_CALL },     { "cuda_driver", KINETO_CALL },
 		{ "runtime", KINETO_CALL },          { "xpu_runtime", KINETO_CALL },
-		{ "user_annotation", KINETO_RANGE },
+		{ "user_annotation", KINETO_RANGE }, { "cpu_op", KINETO_OPERATOR },
+		{ "operator", KINETO_OPERATOR },     { "python_function", KINETO_FUNCTION },
+		{ "gpu_user_annotation", KINETO_ON_DEVICE },
 	};
 	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
 		if (strlen(classes[i].name) == cat.n &&
@@ -45,7 +47,7 @@ static bool of_this_pass(struct kineto *k, enum kineto_class class)
 	k->gpu_ops |= class == KINETO_GPU_OP;
 	k->calls |= class == KINETO_CALL;
 	if (k->pass == TRACE_RANGES)
-		return class == KINETO_RANGE || (class == KINETO_CALL && !*k->host_pid);
+		return class >= KINETO_RANGE || (class == KINETO_CALL && !*k->host_pid);
 	return op || class == KINETO_CALL;
 }
 
@@ -70,6 +72,13 @@ static struct json_value *place_of(struct kineto_event *e, const struct json_val
 	}
 }
 
+/* Most operators and functions are nobody's region, and need not be looked at to their end. */
+static bool nobody_asks(struct kineto *k, const struct kineto_event *e)
+{
+	return e->class >= KINETO_OPERATOR && e->name.kind == '"' && !e->name.escaped &&
+	       !trace_asked(k->t, e->name.text);
+}
+
 /* The event that begins at s->p. Once it is known to be none of ours, only its end is looked for.
  * false: see s. */
 static bool event(struct kineto *k, struct json_scan *s, struct kineto_event *e)
@@ -92,7 +101,8 @@ static bool event(struct kineto *k, struct json_scan *s, struct kineto_event *e)
 				e->class = KINETO_NOTHING;
 		}
 		bool not_ours =
-			(to == &cat && !e->class) || (to == &ph && !json_scan_is(&ph, "X", 1));
+			(to == &cat && !e->class) || (to == &ph && !json_scan_is(&ph, "X", 1)) ||
+			((to == &cat || to == &e->name) && nobody_asks(k, e));
 		if (not_ours) {
 			e->class = KINETO_NOTHING;
 			return json_scan_out(s);

@@ -27,6 +27,7 @@ struct csv {
 	struct buf text;   /* the fields of one record, each with a NUL after it */
 	size_t at[FIELDS]; /* where in text */
 	size_t n;
+	bool no_end; /* the file ended before the record's line did */
 };
 
 static int bad(const struct csv *c, const char *what)
@@ -102,13 +103,14 @@ static int record(struct csv *c)
 			fresh = false;
 			continue;
 		}
-		if (b < 0)
-			return rc ? rc : bad(c, "the last line has no end: the file is cut");
-		if (b == ',' || b == '\n') {
+		if (b < -1)
+			return rc;
+		if (b == ',' || b == '\n' || b == -1) {
 			buf_put(&c->text, "", 1);
 			fresh = true;
-			if (b == '\n') {
+			if (b != ',') {
 				c->lines++;
+				c->no_end = b == -1;
 				return c->text.failed ? err_set(c->err, -ENOMEM, "out of memory")
 						      : 1;
 			}
@@ -200,7 +202,13 @@ static int number(const struct roc_csv *r, enum column k, int64_t *ret)
 	return 0;
 }
 
-/* "Agent 4" since ROCm 7, 4 before. */
+static bool is_kind_and_number(const char *s)
+{
+	size_t word = strcspn(s, " "), digits = s[word] ? strspn(s + word + 1, "0123456789") : 0;
+	return word && word + digits < 32 && digits && !s[word + 1 + digits];
+}
+
+/* "Agent 4" since ROCm 7, 4 before, and "GPU 0" where the program was asked to number them by type. */
 static int device_of(struct roc_csv *r, enum column k, uint32_t *ret)
 {
 	const char *s = field(&r->csv, r->columns[k]), *digits = s;
@@ -209,8 +217,10 @@ static int device_of(struct roc_csv *r, enum column k, uint32_t *ret)
 		digits += 6;
 	errno = 0;
 	int64_t agent = strtoll(digits, &end, 10);
+	if (is_kind_and_number(s) && digits == s)
+		return trace_device(r->t, s, s, ret);
 	if (!isdigit((unsigned char)*digits) || *end || errno)
-		return bad(&r->csv, "an agent is neither a number nor \"Agent\" with a number");
+		return bad(&r->csv, "an agent is neither a number nor a kind with a number");
 	uint64_t known = trace_map_get(&r->agents, agent, 0);
 	*ret = (uint32_t)(known - 1);
 	if (known)
@@ -271,6 +281,13 @@ static int region(struct roc_csv *r, int64_t begin, int64_t end)
 	return hip ? trace_call(r->t, r->process, begin, end, roc_waits(name)) : 0;
 }
 
+/* Some write no end behind the last line. A time that was cut is shorter, and so lies before the begin,
+ * if that is no time just after the machine's start. */
+static bool may_be_cut(const struct roc_csv *r, int64_t begin, int64_t end)
+{
+	return r->columns[END] + 1 == (int)r->width && (end < begin || begin < 1000000000);
+}
+
 static int rows(struct roc_csv *r)
 {
 	int rc;
@@ -287,6 +304,8 @@ static int rows(struct roc_csv *r)
 		rc = number(r, START, &begin);
 		if (!rc)
 			rc = number(r, END, &end);
+		if (!rc && r->csv.no_end && may_be_cut(r, begin, end))
+			return bad(&r->csv, "the last line has no end: the file is cut");
 		if (!rc)
 			rc = r->table == KERNELS  ? kernel(r, begin, end)
 			     : r->table == COPIES ? copy(r, begin, end)

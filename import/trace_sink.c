@@ -1,7 +1,6 @@
 /* What readers hand out, into one flow for each process. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,6 @@
 #define DEVICES_MAX 65536
 #define NAMES_MAX ((size_t)1 << 16)  /* of operations; more are "(others)", as the flow calls them \
 				      */
-#define RANGES_MAX ((size_t)1 << 12) /* names that can be told */
 #define OTHERS "(others)"            /* the flow's number 0, too */
 
 void trace_begin(struct trace_sink *t, const struct trace_options *options)
@@ -77,9 +75,8 @@ static int widen(struct trace_texts *x)
 	return 0;
 }
 
-/* The number of a text, a new one if it has none; max if there is no room for more. */
-static int number_of(struct trace_sink *t, struct trace_texts *x, struct str text, size_t max,
-		     uint32_t *ret)
+int trace_text_number(struct trace_sink *t, struct trace_texts *x, struct str text, size_t max,
+		      uint32_t *ret)
 {
 	if (2 * (x->n + 1) > x->n_slots && widen(x))
 		return -ENOMEM;
@@ -104,9 +101,9 @@ static int number_of(struct trace_sink *t, struct trace_texts *x, struct str tex
 int trace_name(struct trace_sink *t, struct str name, uint32_t *ret)
 {
 	uint32_t others;
-	if (!t->names.n && number_of(t, &t->names, str_of(OTHERS), 1, &others))
+	if (!t->names.n && trace_text_number(t, &t->names, str_of(OTHERS), 1, &others))
 		return -ENOMEM;
-	int rc = number_of(t, &t->names, name, NAMES_MAX, ret);
+	int rc = trace_text_number(t, &t->names, name, NAMES_MAX, ret);
 	if (*ret == NAMES_MAX)
 		*ret = 0;
 	return rc;
@@ -133,20 +130,22 @@ static int add_member(struct trace_sink *t, int64_t process, size_t *ret)
 		t->members = more;
 		t->cap_members = cap;
 	}
-	if (trace_map_put(&t->numbers, process, 0, t->n_members + 1))
+	if (trace_map_put(&t->numbers, process, t->group, t->n_members + 1))
 		return -ENOMEM;
-	t->members[t->n_members] = (struct trace_member){ .number = process };
+	t->members[t->n_members] =
+		(struct trace_member){ .number = process, .group = t->group };
 	*ret = t->n_members++;
 	return 0;
 }
 
-static int member_of(struct trace_sink *t, int64_t process, size_t *ret)
+int trace_member_of(struct trace_sink *t, int64_t process, size_t *ret)
 {
-	if (t->last_member < t->n_members && t->members[t->last_member].number == process) {
+	const struct trace_member *last = &t->members[t->last_member];
+	if (t->last_member < t->n_members && last->number == process && last->group == t->group) {
 		*ret = t->last_member;
 		return 0;
 	}
-	uint64_t have = trace_map_get(&t->numbers, process, 0);
+	uint64_t have = trace_map_get(&t->numbers, process, t->group);
 	int rc = have ? 0 : add_member(t, process, ret);
 	if (have)
 		*ret = (size_t)have - 1;
@@ -159,7 +158,7 @@ int trace_process(struct trace_sink *t, int64_t process, const char *host, const
 		  const char *rank, const char *exe)
 {
 	size_t i;
-	int rc = member_of(t, process, &i);
+	int rc = trace_member_of(t, process, &i);
 	if (rc)
 		return rc;
 	struct trace_member *m = &t->members[i];
@@ -240,101 +239,12 @@ int trace_note(struct trace_sink *t, const char *format, ...)
 	return notes[t->n_notes++] ? 0 : -ENOMEM;
 }
 
-/* ---- ranges
- * --------------------------------------------------------------------------------------------- */
-
-/* Names with brackets and stars in them are found as they are, too. */
-static bool is_called(const char *glob, struct str name)
-{
-	if (strlen(glob) == name.n && memcmp(glob, name.p, name.n) == 0)
-		return true;
-	if (!strpbrk(glob, "*?[\\") || name.n >= 4096)
-		return false;
-	char text[4096];
-	memcpy(text, name.p, name.n);
-	text[name.n] = '\0';
-	return fnmatch(glob, text, 0) == 0;
-}
-
-static bool is_region(const struct trace_sink *t, struct str name)
-{
-	return is_called(t->options->range ? t->options->range : "roimeter:roi", name);
-}
-
-static bool is_exclude(const struct trace_sink *t, struct str name)
-{
-	return is_called(t->options->exclude ? t->options->exclude : "roimeter:exclude", name);
-}
-
-/* All of them as long as nothing matches, so that the sentence can tell what there is. */
-bool trace_wants(const struct trace_sink *t, struct str name)
-{
-	return (t->options->range && !t->matched) || is_region(t, name) || is_exclude(t, name);
-}
-
-static int see(struct trace_sink *t, struct str name, int64_t begin_ns, int64_t end_ns)
-{
-	uint32_t number;
-	int rc = number_of(t, &t->ranges, name, RANGES_MAX, &number);
-	if (rc)
-		return rc;
-	if (number == RANGES_MAX) {
-		t->too_many++;
-		return 0;
-	}
-	size_t before = t->cap_seen;
-	t->seen = arena_grow(&t->arena, t->seen, &t->cap_seen, number + 1, sizeof *t->seen);
-	if (!t->seen)
-		return -ENOMEM;
-	if (t->cap_seen > before)
-		memset(t->seen + before, 0, (t->cap_seen - before) * sizeof *t->seen);
-	t->seen[number].count++;
-	t->seen[number].total_ns += (double)end_ns - (double)begin_ns;
-	return 0;
-}
-
-static int keep(struct trace_sink *t, int64_t process, bool exclude, int64_t begin_ns,
-		int64_t end_ns)
-{
-	size_t i;
-	int rc = member_of(t, process, &i);
-	if (rc)
-		return rc;
-	struct trace_member *m = &t->members[i];
-	if (m->n_kept == m->cap_kept) {
-		size_t cap = m->cap_kept ? 2 * m->cap_kept : 64;
-		struct trace_kept *more = realloc(m->kept, cap * sizeof *more);
-		if (!more)
-			return -ENOMEM;
-		m->kept = more;
-		m->cap_kept = cap;
-	}
-	m->kept[m->n_kept++] = (struct trace_kept){ begin_ns, end_ns, exclude };
-	return 0;
-}
-
-int trace_range(struct trace_sink *t, int64_t process, struct str name, int64_t begin_ns,
-		int64_t end_ns)
-{
-	bool region = is_region(t, name);
-	int rc = 0;
-	t->first_ns = begin_ns < t->first_ns ? begin_ns : t->first_ns;
-	if (t->options->range && !t->matched && !region)
-		rc = see(t, name, begin_ns, end_ns);
-	t->matched += region;
-	if (!rc && region)
-		rc = keep(t, process, false, begin_ns, end_ns);
-	if (!rc && is_exclude(t, name))
-		rc = keep(t, process, true, begin_ns, end_ns);
-	return rc;
-}
-
 /* ---- operations
  * ------------------------------------------------------------------------------------------ */
 
 /* With all categories and calls: what nobody observed is made null at the end, when that is known.
  */
-static int need_flow(struct trace_member *m)
+static int need_flow(struct trace_sink *t, struct trace_member *m)
 {
 	if (m->flow)
 		return 0;
@@ -342,10 +252,7 @@ static int need_flow(struct trace_member *m)
 					.keep_busy = true,
 					.calls = true };
 	int rc = flow_new(&m->flow, &o, NULL);
-	for (size_t i = 0; !rc && i < m->n_kept; i++)
-		rc = flow_range(m->flow, m->kept[i].exclude, m->kept[i].begin_ns,
-				m->kept[i].end_ns);
-	return rc;
+	return rc ? rc : trace_ranges_into(t, m);
 }
 
 /* Room for number in a table of numbers. */
@@ -392,7 +299,7 @@ static int map_name(struct trace_sink *t, struct trace_member *m, uint32_t name)
 static int feed(struct trace_sink *t, const struct trace_entry *e)
 {
 	struct trace_member *m = &t->members[e->member];
-	if (!m->flow && need_flow(m))
+	if (!m->flow && need_flow(t, m))
 		return -ENOMEM;
 	if (e->kind >= TRACE_CALL) {
 		flow_call(m->flow, e->begin, e->end, e->kind == TRACE_SYNC);
@@ -438,10 +345,12 @@ static int drain(struct trace_sink *t, size_t n)
 static int take(struct trace_sink *t, int64_t process, struct trace_entry *e)
 {
 	size_t member;
-	int rc = member_of(t, process, &member);
+	int rc = trace_member_of(t, process, &member);
 	if (rc)
 		return rc;
 	e->member = (uint32_t)member;
+	e->begin += t->shift_ns;
+	e->end += t->shift_ns;
 	t->first_ns = e->begin < t->first_ns && e->begin > 0 ? e->begin : t->first_ns;
 	if (!t->window)
 		return feed(t, e);
@@ -479,9 +388,9 @@ int trace_call(struct trace_sink *t, int64_t process, int64_t begin_ns, int64_t 
 static int flow_for(struct trace_sink *t, int64_t process, struct flow **ret)
 {
 	size_t i;
-	int rc = member_of(t, process, &i);
+	int rc = trace_member_of(t, process, &i);
 	if (!rc)
-		rc = need_flow(&t->members[i]);
+		rc = need_flow(t, &t->members[i]);
 	if (!rc)
 		*ret = t->members[i].flow;
 	return rc;
@@ -533,7 +442,7 @@ int trace_flush(struct trace_sink *t)
 	 * null. */
 	for (size_t i = 0; i < t->n_members && !rc; i++)
 		if (t->members[i].n_kept)
-			rc = need_flow(&t->members[i]);
+			rc = need_flow(t, &t->members[i]);
 	bool any = false;
 	for (size_t i = 0; i < t->n_members; i++)
 		any |= t->members[i].flow != NULL;

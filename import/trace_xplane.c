@@ -1,14 +1,10 @@
-/* XLA's profiles (JAX, TensorFlow, PyTorch/XLA) on GPUs and TPUs: XSpace, a protocol buffer. The
- * file is mapped; of a plane, names are indexed and lines are walked. */
+/* XLA's profiles (JAX, TensorFlow, PyTorch/XLA) on GPUs and TPUs: XSpace, a protocol buffer. A plane
+ * is in memory while it is read: names are indexed and lines are walked. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "import/trace_xplane_impl.h"
 
@@ -23,7 +19,10 @@ int xplane_wrong(struct xplane *x, const void *at, const char *what)
 	if (!x->rc)
 		x->rc = err_set(x->err, -EINVAL,
 				"%s: byte %llu: %s; no profile of XLA, or it is cut or damaged",
-				x->path, (unsigned long long)((const char *)at - x->bytes.p), what);
+				x->path,
+				(unsigned long long)(x->before +
+						     (uint64_t)((const char *)at - x->bytes.p)),
+				what);
 	return x->rc;
 }
 
@@ -195,28 +194,21 @@ static int plane(struct xplane *x, struct str bytes)
 	return rc;
 }
 
-static int space(struct xplane *x)
+int xplane_field(struct xplane *x, const struct wire_field *f)
 {
-	struct wire w = wire_of(x->bytes);
-	struct wire_field f;
-	int rc = 0;
-	while (!rc && wire_next(&w, &f)) {
-		if (f.number == 1 && f.type == 2)
-			rc = plane(x, f.bytes);
-		else if (f.number == 4 && f.type == 2 && !*x->host)
-			(void)snprintf(x->host, sizeof x->host, "%.*s",
-				       (int)(f.bytes.n < 127 ? f.bytes.n : 127), f.bytes.p);
-	}
-	if (!rc)
-		rc = xplane_ended(x, &w);
-	return rc || x->planes ? rc : xplane_wrong(x, x->bytes.p, "there is no plane in it");
+	if (f->number == 4 && f->type == 2 && !*x->host)
+		(void)snprintf(x->host, sizeof x->host, "%.*s",
+			       (int)(f->bytes.n < 127 ? f->bytes.n : 127), f->bytes.p);
+	return f->number == 1 && f->type == 2 ? plane(x, f->bytes) : 0;
 }
 
 /* ---- what the trace is told at the end
  * ---------------------------------------------------------------- */
 
-static int tell(struct xplane *x)
+int xplane_tell(struct xplane *x)
 {
+	if (!x->planes)
+		return xplane_wrong(x, x->bytes.p, "there is no plane in it");
 	unsigned observes = (x->gpu ? ON_GPU : 0) | (x->tpu ? ON_TPU : 0);
 	int rc = trace_process(x->t, 0, *x->host ? x->host : NULL, NULL, NULL, NULL);
 	if (!rc && observes)
@@ -238,44 +230,12 @@ int xplane_read_bytes(struct str bytes, const char *path, enum trace_pass pass,
 	if (pass == TRACE_ORDERED)
 		return err_set(err, -ENOTSUP, "%s: its events are in the order of their streams",
 			       path);
-	int rc = space(&x);
-	return rc ? rc : tell(&x);
+	struct wire w = wire_of(bytes);
+	struct wire_field f;
+	int rc = 0;
+	while (!rc && wire_next(&w, &f))
+		rc = xplane_field(&x, &f);
+	if (!rc)
+		rc = xplane_ended(&x, &w);
+	return rc ? rc : xplane_tell(&x);
 }
-
-/* ---- as files
- * ------------------------------------------------------------------------------------------ */
-
-/* A first field 1 of bytes, as any list of planes begins. */
-static bool xplane_knows(const struct source *s)
-{
-	size_t n;
-	const char *head = source_head(s, &n);
-	return n > 2 && head[0] == 0x0a;
-}
-
-static int xplane_read(struct source *s, enum trace_pass pass, struct trace_sink *t,
-		       struct err *err)
-{
-	const char *path;
-	struct stat st;
-	int rc = source_plain_file(s, &path, err);
-	if (rc)
-		return rc;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	void *map = MAP_FAILED;
-	if (fd >= 0 && fstat(fd, &st) == 0)
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	int e = errno;
-	if (fd >= 0)
-		(void)close(fd);
-	if (map == MAP_FAILED)
-		return err_set(err, -e, "map %s: %s", source_path(s), strerror(e));
-	struct str bytes = { map, (size_t)st.st_size };
-	rc = xplane_read_bytes(bytes, source_path(s), pass, t, err);
-	(void)munmap(map, bytes.n);
-	return rc;
-}
-
-const struct trace_reader xplane_reader = {
-	.name = "xplane", .unordered = true, .knows = xplane_knows, .read = xplane_read
-};

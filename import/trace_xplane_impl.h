@@ -22,7 +22,8 @@ struct xplane_metas {
 };
 
 struct xplane {
-	struct str bytes; /* of the whole file, borrowed */
+	struct str bytes; /* that are in memory, borrowed: of the file, or of one plane */
+	uint64_t before;  /* where they begin in the file */
 	const char *path;
 	enum trace_pass pass;
 	struct trace_sink *t;
@@ -51,6 +52,11 @@ struct xplane_meta *xplane_meta(struct xplane_metas *m, uint64_t id); /* NULL: n
 /* trace_xplane_line.c: one line of the plane. */
 int xplane_line(struct xplane *x, struct str bytes);
 
+/* A field of the file as it stands: a plane, or anything else. */
+int xplane_field(struct xplane *x, const struct wire_field *f);
+/* At the end. */
+int xplane_tell(struct xplane *x);
+/* A whole file in memory. */
 int xplane_read_bytes(struct str bytes, const char *path, enum trace_pass pass,
 		      struct trace_sink *t, struct err *err);
 

@@ -98,6 +98,18 @@ int trace_range(struct trace_sink *t, int64_t process, struct str name, int64_t 
 	return 0;
 }
 
+bool trace_asked(const struct trace_sink *t, struct str name)
+{
+	return trace_wants(t, name);
+}
+
+int trace_range_level(struct trace_sink *t, int64_t process, enum trace_level level,
+		      struct str name, int64_t begin_ns, int64_t end_ns)
+{
+	(void)level;
+	return trace_range(t, process, name, begin_ns, end_ns);
+}
+
 int trace_name(struct trace_sink *t, struct str name, uint32_t *ret)
 {
 	if (!name.p)

@@ -86,8 +86,52 @@ def plant_json(path, spans):
     json.dump(document, open(path, "w"))
 
 
+def plant_kineto(path, spans):
+    """In front of all events, as PyTorch writes an annotation: microseconds with three decimals."""
+    text = open(path, encoding="utf-8").read()
+    at = text.index("[", text.index('"traceEvents"')) + 1 if text.lstrip()[0] == "{" else text.index("[") + 1
+    events = [
+        '{"ph": "X", "cat": "user_annotation", "name": "%s", "pid": 1, "tid": %d, "ts": %d.%03d, "dur": %d.%03d}, '
+        % (name, i, b // 1000, b % 1000, (e - b) // 1000, (e - b) % 1000)
+        for i, (name, b, e) in enumerate(spans)
+    ]
+    open(path, "w", encoding="utf-8").write(text[:at] + "".join(events) + text[at:])
+
+
+def plant_xplane(path, spans):
+    """One more plane /host:CPU behind the others, with a line of one thread."""
+
+    def varint(n):
+        out = b""
+        while n > 127:
+            out, n = out + bytes([n & 127 | 128]), n >> 7
+        return out + bytes([n])
+
+    def number(field, n):
+        return varint(field << 3) + varint(n)
+
+    def nested(field, content):
+        return varint(field << 3 | 2) + varint(len(content)) + content
+
+    names = sorted({name for name, _, _ in spans})
+    line = nested(2, b"python")
+    for name, b, e in spans:
+        event = number(1, 1 + names.index(name)) + number(2, b * 1000) + number(3, (e - b) * 1000)
+        line += nested(4, event)
+    plane = nested(2, b"/host:CPU") + nested(3, line)
+    for i, name in enumerate(names):
+        meta = number(1, 1 + i) + nested(2, name.encode())
+        plane += nested(4, number(1, 1 + i) + nested(2, meta))
+    with open(path, "ab") as f:
+        f.write(nested(1, plane))
+
+
 def plant(name, path, spans):
-    if name.startswith("nsys"):
+    if name.startswith("kineto"):
+        plant_kineto(path, spans)
+    elif name.startswith("xplane"):
+        plant_xplane(path, spans)
+    elif name.startswith("nsys"):
         plant_nsys(path, spans)
     elif name.startswith("rocpd"):
         plant_rocpd(path, spans)
@@ -181,8 +225,8 @@ def glob_of(text):
 
 
 def check_ranges(kind, name):
-    """The file as it is, packed, with --range: a range is of its process, so of several processes with a
-    device each only the one that has it counts."""
+    """The file as it is, packed, with --range: the region is a stretch of its time line, and what all
+    devices did then is in it, whose ever the range is."""
     expected = json.load(open(os.path.join(FOLDER, "expected", name + ".json")))
     for window in expected["windows"]:
         if not window["name"].startswith("marker:"):
@@ -192,11 +236,7 @@ def check_ranges(kind, name):
             title = window["name"][7:]
             record = record_of(kind, os.path.join(FOLDER, name), "--range", glob_of(title))
             device = record["device"]
-            busy = ns(device["process_device_busy_s"])
-            if len(window["busy_ns_by_device"]) < 2:
-                compare(window, device, device["per_device"], wrong, True, True)
-            elif busy not in window["busy_ns_by_device"].values():
-                wrong.append(f"busy: {busy}, expected one of {window['busy_ns_by_device']}")
+            compare(window, device, device["per_device"], wrong, True, True)
             if ns(record["roi"]["profiled_wall_s"]) != window["wall_ns"]:
                 wrong.append(f"roi: {record['roi']['profiled_wall_s']}, expected {window['wall_ns']} ns")
         except (AssertionError, KeyError, TypeError) as e:

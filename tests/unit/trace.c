@@ -145,7 +145,7 @@ static void one_window(struct job *j, json_t *w)
 		return;
 	}
 	if (marker)
-		assert_true(j->t.matched > 0);
+		assert_true(j->t.matched[0] > 0);
 	else
 		mark(j, json_object_get(w, "segments_ns"));
 	work(j);
@@ -484,12 +484,12 @@ static void names_brackets_and_stars(void **state)
 	assert_int_equal(trace_range(&t, 0, str_of("p"), 1, 2),
 			 0); /* as a glob it is one of these letters */
 	assert_int_equal(trace_range(&t, 0, str_of("pa"), 1, 2), 0);
-	assert_int_equal(t.matched, 2);
+	assert_int_equal(t.matched[0], 2);
 	trace_end(&t);
 	trace_begin(&t, &any);
 	assert_true(trace_wants(&t, str_of("x")));
 	assert_int_equal(trace_range(&t, 3, str_of("anything"), 1, 2), 0);
-	assert_int_equal(t.matched, 1);
+	assert_int_equal(t.matched[0], 1);
 	trace_end(&t);
 	trace_begin(&t, &one);
 	assert_true(trace_wants(&t, str_of("other"))); /* to tell what there is */

@@ -138,6 +138,18 @@ bool trace_wants(const struct trace_sink *t, struct str name)
 	return !t->wants || (name.n == strlen(t->wants) && memcmp(name.p, t->wants, name.n) == 0);
 }
 
+bool trace_asked(const struct trace_sink *t, struct str name)
+{
+	return trace_wants(t, name);
+}
+
+/* What is expected is about annotations. */
+int trace_range_level(struct trace_sink *t, int64_t process, enum trace_level level,
+		      struct str name, int64_t begin_ns, int64_t end_ns)
+{
+	return level == TRACE_ANNOTATION ? trace_range(t, process, name, begin_ns, end_ns) : 0;
+}
+
 int trace_range(struct trace_sink *t, int64_t process, struct str name, int64_t begin_ns,
 		int64_t end_ns)
 {

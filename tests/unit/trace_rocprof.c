@@ -578,6 +578,13 @@ static void csv_of_old_and_new_releases(void **state)
 	assert_int_equal(t.calls, 2);
 	assert_int_equal(t.syncs, 1);
 	sink_done(&t);
+	/* Numbered by type; and some write no end behind the last line. */
+	read_text(&t, "h/13_kernel_trace.csv",
+		  KERNEL_HEAD "K,GPU 0,g,5,6\nK,GPU 1,g,1520113899312225,1520113899312229");
+	assert_int_equal(t.n_devices, 2);
+	assert_string_equal(t.devices[1], "GPU 1");
+	assert_int_equal(t.ops[1].end - t.ops[1].begin, 4);
+	sink_done(&t);
 	read_text(&t, "h/13_kernel_trace.csv", KERNEL_HEAD);
 	assert_int_equal(t.observes, ROC_KERNELS); /* traced, and nothing there: 0 */
 	sink_done(&t);
@@ -590,6 +597,8 @@ static void csv_that_is_broken_is_refused(void **state)
 	refuses(KERNEL_HEAD "K,4,g,5\n", "FILE:2: 4 fields, but the first line has 5");
 	refuses(KERNEL_HEAD "K,4,g,5,6,7\n", "6 fields");
 	refuses(KERNEL_HEAD "K,4,g,5,6", "cut");
+	refuses(KERNEL_HEAD "K,4,g,1520113899312225,152011389931222", "cut");
+	refuses(KERNEL_HEAD "K,4,g,1520113899312225,", "End_Timestamp");
 	refuses(KERNEL_HEAD "K,4,\"g,5,6\n", "inside a quoted text");
 	refuses(KERNEL_HEAD "K,4,g,5,6\nK,4,\"a\nb\",5,x\n", "FILE:3: End_Timestamp");
 	refuses(KERNEL_HEAD "K,4,g,-5,6\n", "Start_Timestamp");
