@@ -11,6 +11,7 @@
 #include "agent/intake.h"
 #include "lib/name.h"
 #include "lib/num.h"
+#include "schema/conformance.h"
 
 #define LARGEST (BATCH_HEAD_BYTES + BATCH_MAX_SENDER + BATCH_MAX_PACKED)
 #define NAME_MAX_BYTES 127u
@@ -67,12 +68,29 @@ static int check_declare(const struct frame_declare *d, struct err *err)
 	return why ? err_set(err, -EBADMSG, "a declare frame: the name of the suite %s", why) : 0;
 }
 
+static int check_conformance(const struct frame_conformance *f, struct err *err)
+{
+	struct conformance result;
+	struct arena a = { 0 };
+	int rc = conformance_get(&result, &a, f->result.p ? f->result.p : "", f->result.n, err);
+	arena_free(&a);
+	return rc ? err_wrap(err, rc == -EINVAL ? -EBADMSG : rc, "a conformance frame") : 0;
+}
+
+/* Of a suite, of a platform. */
+static bool of_no_run(const struct frame *f)
+{
+	return f->type == FRAME_DECLARE || f->type == FRAME_CONFORMANCE;
+}
+
 static int check(const struct connection *c, const struct frame *f, struct err *err)
 {
 	char run[NAME_MAX_BYTES + 1];
 	struct str r = frame_run(f), e = frame_exec(f);
-	if (f->type == FRAME_DECLARE) /* of a suite, not of a run */
+	if (f->type == FRAME_DECLARE)
 		return check_declare(&f->as.declare, err);
+	if (f->type == FRAME_CONFORMANCE)
+		return check_conformance(&f->as.conformance, err);
 	bool needs_exec = f->type == FRAME_EXECUTION_START || f->type == FRAME_EXECUTION_END ||
 			  f->type == FRAME_PROCESS || f->type == FRAME_PICTURE;
 	if (!name_good(r) || (needs_exec && !name_good(e)))
@@ -93,6 +111,13 @@ static int check(const struct connection *c, const struct frame *f, struct err *
 	if (rc && f->type == FRAME_RUN_ANNOUNCE)
 		return err_set(err, rc, "the run %s: the agent has as many runs as it can", run);
 	return 0;
+}
+
+/* Nothing is said from the future: it would stand against all that follows. */
+static int64_t not_later(int64_t real_ns)
+{
+	int64_t now_ns = agent_real();
+	return real_ns == ROI_UNKNOWN || real_ns > now_ns ? now_ns : real_ns;
 }
 
 /* Who says so is what the socket knows, whatever the frame says. */
@@ -123,10 +148,12 @@ static void sign(struct frame *f, const struct connection *c)
 		f->as.run_end.uid = uid;
 		break;
 	case FRAME_DECLARE:
-		/* Nothing is declared from the future: it would stand against all that follows. */
 		f->as.declare.uid = uid;
-		if (f->as.declare.real_ns == ROI_UNKNOWN || f->as.declare.real_ns > agent_real())
-			f->as.declare.real_ns = agent_real();
+		f->as.declare.real_ns = not_later(f->as.declare.real_ns);
+		break;
+	case FRAME_CONFORMANCE:
+		f->as.conformance.uid = uid;
+		f->as.conformance.real_ns = not_later(f->as.conformance.real_ns);
 		break;
 	default:
 		break;
@@ -177,7 +204,7 @@ static int each(struct connection *c, struct err *err, bool take)
 		}
 		if (rc)
 			return rc;
-		if (take && f.type != FRAME_DECLARE)
+		if (take && !of_no_run(&f))
 			act(c, &f);
 	}
 	return more;

@@ -46,6 +46,9 @@ void outbox_frame_times(const struct frame *f, int64_t *ret_from, int64_t *ret_t
 	case FRAME_DECLARE:
 		from = f->as.declare.real_ns;
 		break;
+	case FRAME_CONFORMANCE:
+		from = f->as.conformance.real_ns;
+		break;
 	case FRAME_TYPES:
 		break;
 	}
@@ -93,6 +96,9 @@ static const char *what_of(const struct frame *f, struct str *ret_run, struct st
 	case FRAME_DECLARE:
 		*ret_bytes = f->as.declare.cases.n;
 		return "declare";
+	case FRAME_CONFORMANCE:
+		*ret_bytes = f->as.conformance.result.n;
+		return "conformance";
 	default:
 		return "agent";
 	}

@@ -4,12 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cli/cmd.h"
+#include "cli/config.h"
+#include "cli/conformance_keep.h"
 #include "cli/conformance_run.h"
-#include "cli/db.h"
 #include "core/conform.h"
 #include "lib/file.h"
 #include "lib/num.h"
@@ -19,7 +18,10 @@
 
 struct session {
 	struct conformance_run run;
-	const char *db, *output, *format;
+	struct config config;
+	struct conformance_keep keep;
+	const char *db, *server, *output, *format;
+	long wait_s;
 	struct check checks[CONFORM_CHECKS];
 	struct conformance result;
 };
@@ -48,38 +50,6 @@ static int judge(struct session *s, struct err *err)
 }
 
 /* ---- afterwards ---- */
-
-static const char *utc_now(struct session *s)
-{
-	char text[32];
-	time_t now = time(NULL);
-	struct tm tm;
-	if (!gmtime_r(&now, &tm) || strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
-		return NULL;
-	return arena_printf(&s->run.arena, "%s", text);
-}
-
-static int store(struct session *s, struct err *err)
-{
-	struct buf path = { 0 };
-	struct store *db = NULL;
-	int rc = 0;
-	if (!s->db)
-		rc = cli_default_db(&path, err);
-	if (!rc)
-		rc = cli_open_store(&db, s->db ? s->db : path.data, STORE_WRITE, err);
-	if (!rc)
-		rc = store_add_conformance(db, &s->result, err);
-	for (int i = 0; rc == -EEXIST && i < 3; i++) { /* two within a second: this one is later */
-		(void)sleep(1);
-		s->result.utc = utc_now(s);
-		if (s->result.utc)
-			rc = store_add_conformance(db, &s->result, err);
-	}
-	store_close(db);
-	buf_done(&path);
-	return rc;
-}
 
 static void print_text(const struct conformance *c)
 {
@@ -119,21 +89,39 @@ static int print(struct session *s, struct err *err)
 
 static int work(struct session *s, struct err *err)
 {
-	int rc = conformance_run(&s->run, err);
+	int rc = config_load(&s->config, s->run.config, err);
+	if (!rc)
+		rc = conformance_keep_open(&s->keep, s->db, s->server, s->wait_s, &s->config,
+					   &s->run.arena, err);
+	if (!rc)
+		rc = conformance_run(&s->run, err);
 	if (!rc)
 		rc = judge(s, err);
 	if (!rc)
-		rc = store(s, err);
-	return rc ? rc : print(s, err);
+		rc = conformance_keep(&s->keep, &s->result, err);
+	if (!rc)
+		rc = print(s, err);
+	if (!rc)
+		conformance_keep_tell(&s->keep,
+				      strcmp(s->format, "json") == 0 ? stderr : stdout);
+	conformance_keep_close(&s->keep);
+	config_done(&s->config);
+	return rc;
 }
 
 int cmd_conformance(int argc, char **argv)
 {
-	struct session s = { .run = { .collector = "none" }, .format = "text" };
+	struct session s = { .run = { .collector = "none" }, .format = "text", .wait_s = -1 };
 	const struct opt opts[] = {
 		{ "collector", OPT_TEXT, &s.run.collector, "NAME",
 		  "cupti, opencl, or none (default): the marks alone" },
 		{ "db", OPT_TEXT, &s.db, "FILE", "database in place of the usual one" },
+		{ "server", OPT_TEXT, &s.server, "URL",
+		  "to this daemon, by the agent of this node, which must send to it" },
+		{ "wait", OPT_COUNT, &s.wait_s, "S",
+		  "seconds to wait for its delivery (default: 5)" },
+		{ "config", OPT_TEXT, &s.run.config, "FILE",
+		  "configuration in place of the usual files" },
 		{ "probe", OPT_TEXT, &s.run.probe, "FILE",
 		  "program in place of the collector's probe" },
 		{ "probe-arg", OPT_EACH, &s.run.words, "WORD", "argument for the probe" },

@@ -478,7 +478,8 @@ static void print_plan(const struct session *s, const struct sweep *sweep)
 
 static int open_all(struct session *s, struct buf *store, struct err *err)
 {
-	int rc = run_server_choose(&s->server, &s->o, &s->config, &s->arena, err);
+	const struct run_server_told told = { s->o.server, s->o.db || s->o.no_store, s->o.wait_s };
+	int rc = run_server_choose(&s->server, &told, &s->config, &s->arena, err);
 	if (!rc)
 		rc = run_collect_open(&s->collect, &s->o, &s->config, &s->arena, err);
 	if (!rc)

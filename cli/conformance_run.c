@@ -61,9 +61,15 @@ static int start(struct conformance_run *s, int out, struct err *err)
 				 s->collector, "--warmup", "1",          "--clean",     "3",
 				 "--format",   "json",     "--no-store", "--keep-logs", s->folder };
 	size_t n = 15;
+	if (s->config) {
+		argv[n++] = "--config";
+		argv[n++] = s->config;
+	}
 	if (strcmp(s->collector, "none") != 0) {
 		argv[n++] = "--collect";
 		argv[n++] = s->collector;
+	} else { /* whatever the configuration collects */
+		argv[n++] = "--no-profile";
 	}
 	argv[n++] = "--";
 	argv[n++] = s->probe;

@@ -11,6 +11,7 @@
 struct conformance_run {
 	/* given */
 	const char *collector, *probe; /* probe: NULL for the collector's own */
+	const char *config;            /* for the run; NULL: the usual files */
 	struct opt_list words;         /* for the probe */
 	/* found out */
 	struct arena arena;

@@ -27,12 +27,12 @@ static const char *absolute(struct arena *a, const char *path)
 	return ret;
 }
 
-int run_server_choose(struct run_server *ret, const struct run_options *o, const struct config *c,
-		      struct arena *a, struct err *err)
+int run_server_choose(struct run_server *ret, const struct run_server_told *t,
+		      const struct config *c, struct arena *a, struct err *err)
 {
-	bool elsewhere = o->db || o->no_store; /* what the call says beats what a file says */
-	const char *url = o->server ? o->server : elsewhere ? NULL : c->server;
-	*ret = (struct run_server){ .wait_s = o->wait_s < 0 ? DEFAULT_WAIT_S : (double)o->wait_s };
+	/* what the call says beats what a file says */
+	const char *url = t->server ? t->server : t->elsewhere ? NULL : c->server;
+	*ret = (struct run_server){ .wait_s = t->wait_s < 0 ? DEFAULT_WAIT_S : (double)t->wait_s };
 	if (!url)
 		return 0;
 	if ((strncmp(url, "http://", 7) != 0 || !url[7]) &&
@@ -40,7 +40,7 @@ int run_server_choose(struct run_server *ret, const struct run_options *o, const
 		return err_set(err, -EINVAL,
 			       "%s %s: expected the address of a daemon, as in "
 			       "http://collector:8640",
-			       o->server ? "--server" : "[run] server", url);
+			       t->server ? "--server" : "[run] server", url);
 	ret->url = url;
 	ret->socket = absolute(a, link_path(NULL, c->agent_socket));
 	return ret->socket ? 0 : err_set(err, -ENOMEM, "out of memory");

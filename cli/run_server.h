@@ -3,10 +3,10 @@
 #ifndef CLI_RUN_SERVER_H
 #define CLI_RUN_SERVER_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "cli/config.h"
-#include "cli/run_options.h"
 #include "run/announce.h"
 #include "store/store.h"
 
@@ -18,9 +18,16 @@ struct run_server {
 	struct store *history; /* the user's own database, if there is one */
 };
 
+/* What a call says of where its results go. */
+struct run_server_told {
+	const char *server; /* NULL: not told */
+	bool elsewhere;     /* to a database that it names, or nowhere */
+	long wait_s;        /* -1: not told */
+};
+
 /* Where results go, by the call and the configuration. -EINVAL: the URL is none. */
-int run_server_choose(struct run_server *ret, const struct run_options *o, const struct config *c,
-		      struct arena *a, struct err *err);
+int run_server_choose(struct run_server *ret, const struct run_server_told *t,
+		      const struct config *c, struct arena *a, struct err *err);
 
 /* The agent must be there and send to url. Nothing where url is NULL. */
 int run_server_open(struct run_server *s, struct err *err);

@@ -426,6 +426,13 @@ static int take_declare(struct gather *g, const struct frame *f, struct err *err
 	return rc || !why ? rc : refuse(g, f, (struct str){ .p = NULL }, why, err);
 }
 
+static int take_conformance(struct gather *g, const struct frame *f, struct err *err)
+{
+	const char *why = NULL;
+	int rc = gather_conformance(g, &f->as.conformance, &why, err);
+	return rc || !why ? rc : refuse(g, f, (struct str){ .p = NULL }, why, err);
+}
+
 int gather_frame(struct gather *g, const struct batch_sender *from, const struct frame *f,
 		 struct str bytes, struct err *err)
 {
@@ -450,6 +457,8 @@ int gather_frame(struct gather *g, const struct batch_sender *from, const struct
 		return take_node(g, from, f, bytes, err);
 	case FRAME_DECLARE:
 		return take_declare(g, f, err);
+	case FRAME_CONFORMANCE:
+		return take_conformance(g, f, err);
 	case FRAME_AGENT: /* done with the batch */
 	case FRAME_PICTURE: /* not kept: records made here have no device */
 	case FRAME_TYPES:

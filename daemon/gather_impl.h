@@ -62,6 +62,9 @@ int gather_frame(struct gather *g, const struct batch_sender *from, const struct
 /* The list of what a suite declares. ret_why: it was refused, and nothing is stored. */
 int gather_declare(struct gather *g, const struct frame_declare *d, const char **ret_why,
 		   struct err *err);
+/* The result of a conformance test, likewise. */
+int gather_conformance(struct gather *g, const struct frame_conformance *f, const char **ret_why,
+		       struct err *err);
 /* Write what is known of the runs that were touched. */
 int gather_settle(struct gather *g, struct err *err);
 

@@ -18,6 +18,7 @@
 #include "lib/version.h"
 #include "run/announce_frames.h"
 #include "run/link.h"
+#include "schema/conformance.h"
 #include "schema/local.h"
 
 #define BATCH_BYTES ((size_t)4 << 20) /* of frames; far below what a batch may hold */
@@ -223,6 +224,51 @@ int announce_declare(struct announce *a, const struct suite *suite, struct err *
 	if (rc == -EPIPE || rc == -EPROTO)
 		let_go(a);
 	a->err = NULL;
+	return rc;
+}
+
+/* ---- what a conformance test found ----------------------------------------------------------- */
+
+static int tell_result(struct announce *a, const struct frame *f, struct err *err)
+{
+	int rc = a->fd < 0 ? meet_again(a, true, err) : 0;
+	while (!rc && a->owed)
+		rc = await_kept(a);
+	if (!rc)
+		rc = put(a, f);
+	if (!rc)
+		rc = send_batch(a);
+	a->out.frames = a->out.body.len = 0;
+	if (rc == -EPIPE || rc == -EPROTO)
+		let_go(a);
+	return rc;
+}
+
+int announce_conformance(struct announce *a, const struct conformance *c, struct err *err)
+{
+	struct frame f;
+	struct buf result = { 0 };
+	int rc;
+	conformance_put(&result, c);
+	if (result.failed) {
+		buf_done(&result);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	frame_clear(&f, FRAME_CONFORMANCE);
+	f.as.conformance.real_ns = clock_ns(CLOCK_REALTIME);
+	f.as.conformance.host = str_of(a->host);
+	f.as.conformance.result = batch_list(&result);
+	a->wait = wait_from_now(a, a->o.at_the_end_s);
+	a->err = err;
+	for (;;) {
+		rc = tell_result(a, &f, err);
+		struct link_wait pause = { link_now_ns() + TRY_NS, a->wait.cancel };
+		if (rc != -EPIPE || pause.until_ns >= a->wait.until_ns ||
+		    link_pause(&pause) == -EINTR)
+			break;
+	}
+	a->err = NULL;
+	buf_done(&result);
 	return rc;
 }
 

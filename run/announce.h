@@ -18,6 +18,7 @@ struct case_run;
 struct fill;
 struct suite;
 struct announce;
+struct conformance;
 
 struct announce_options {
 	const char *socket;  /* of the agent */
@@ -42,6 +43,9 @@ void announce_close(struct announce *a); /* NULL is fine */
  * case. What the agent does not take now, because it is away or has no room, goes with the first
  * case; a refusal is the end of it. The suite stays the caller's, until announce_close. */
 int announce_declare(struct announce *a, const struct suite *suite, struct err *err);
+
+/* The result of a conformance test. 0: the agent keeps it; a refusal has its sentence. */
+int announce_conformance(struct announce *a, const struct conformance *c, struct err *err);
 
 /* A descriptor that ends every wait when it becomes readable. */
 void announce_cancel(struct announce *a, int fd);

@@ -228,6 +228,13 @@
 	F(i64, pid, "", "on the node")                                                             \
 	F(i64, uid, "", "of its user, as the agent's socket tells")
 
+/* What a conformance test found. Known by platform, collector and time of the result. */
+#define FRAME_CONFORMANCE_FIELDS(F)                                                                \
+	F(i64, real_ns, "ns", "when; not later than the agent's clock")                            \
+	F(txt, host, "", "node")                                                                   \
+	F(i64, uid, "", "who says so, as the agent's socket tells")                                \
+	F(bin, result, "", "struct conformance: conformance_put (schema/conformance.h)")
+
 /* The number of a kind is for ever. */
 #define BATCH_FRAMES(X)                                                                            \
 	X(1, run_announce, RUN_ANNOUNCE)                                                           \
@@ -241,7 +248,8 @@
 	X(9, agent, AGENT)                                                                         \
 	X(10, node, NODE)                                                                          \
 	X(11, declare, DECLARE)                                                                    \
-	X(12, picture, PICTURE)
+	X(12, picture, PICTURE)                                                                    \
+	X(13, conformance, CONFORMANCE)
 
 #define BATCH_CTYPE_u64 uint64_t
 #define BATCH_CTYPE_i64 int64_t

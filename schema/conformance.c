@@ -42,6 +42,11 @@ static bool is_name(const char *text)
 	return n > 0 && n <= 128 && strspn(text, letters) == n;
 }
 
+static int two(const char *digits)
+{
+	return 10 * (digits[0] - '0') + digits[1] - '0';
+}
+
 /* "2026-11-30T04:22:38Z": what sorts by time must have one form. */
 static bool is_utc(const char *text)
 {
@@ -51,7 +56,9 @@ static bool is_utc(const char *text)
 	for (size_t i = 0; form[i]; i++)
 		if (form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
 			return false;
-	return true;
+	int month = two(text + 5), day = two(text + 8);
+	return month >= 1 && month <= 12 && day >= 1 && day <= 31 && two(text + 11) < 24 &&
+	       two(text + 14) < 60 && two(text + 17) <= 60;
 }
 
 /* fail is a verdict as soon as one check failed; the others need that none did. */
@@ -93,6 +100,22 @@ int conformance_check(const struct conformance *c, struct err *err)
 	if (!is_one_of(c->verdict, conformance_verdicts))
 		return err_set(err, -EINVAL, "verdict: pass, fail or pass-clean-only");
 	return check_counts(c, err);
+}
+
+void conformance_put(struct buf *b, const struct conformance *c)
+{
+	block_put(b, &conformance_block, c);
+}
+
+int conformance_get(struct conformance *ret, struct arena *a, const void *bytes, size_t n,
+		    struct err *err)
+{
+	conformance_clear(ret);
+	if (n > CONFORMANCE_MAX_BYTES)
+		return err_set(err, -EBADMSG, "a conformance result of %zu bytes: at most %u", n,
+			       CONFORMANCE_MAX_BYTES);
+	int rc = block_get(a, &conformance_block, ret, bytes, n, err);
+	return rc ? rc : conformance_check(ret, err);
 }
 
 json_t *conformance_to_json(const struct conformance *c)

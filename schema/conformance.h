@@ -57,6 +57,13 @@ void conformance_clear(struct conformance *c);
 /* May it be stored? Identity complete, words known, counts those of the list. -EINVAL. */
 int conformance_check(const struct conformance *c, struct err *err);
 
+/* As bytes, and back. What is read lives in the arena, and may be stored. -EBADMSG: damaged, or
+ * more than CONFORMANCE_MAX_BYTES; -EINVAL as conformance_check; -ENOMEM. */
+#define CONFORMANCE_MAX_BYTES (256u << 10)
+void conformance_put(struct buf *b, const struct conformance *c);
+int conformance_get(struct conformance *ret, struct arena *a, const void *bytes, size_t n,
+		    struct err *err);
+
 json_t *conformance_to_json(const struct conformance *c); /* NULL: out of memory */
 
 /* Strict, as record_from_json; all in the arena. -EINVAL. */

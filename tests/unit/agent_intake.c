@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "lib/num.h"
+#include "schema/conformance.h"
 #include "tests/unit/agent_world.h"
 #include "tests/unit/marklog_build.h"
 
@@ -347,6 +348,67 @@ static void what_a_suite_declares_is_passed_on(void **state)
 	close_world(w);
 }
 
+static void put_result(struct batch_out *o, const char *verdict, int64_t real_ns)
+{
+	struct frame f;
+	struct buf result = { 0 };
+	struct conformance c;
+	struct check k;
+	block_clear(&check_block, &k);
+	k.name = "status";
+	k.verdict = "pass";
+	conformance_clear(&c);
+	c.platform = "p";
+	c.collector = "opencl";
+	c.utc = "2026-11-30T04:22:38Z";
+	c.verdict = verdict;
+	c.passed = 1;
+	c.failed = c.skipped = 0;
+	c.checks.items = &k;
+	c.checks.n = 1;
+	conformance_put(&result, &c);
+	frame_clear(&f, FRAME_CONFORMANCE);
+	f.as.conformance.uid = 4711;
+	f.as.conformance.real_ns = real_ns;
+	f.as.conformance.result = batch_list(&result);
+	assert_int_equal(batch_put(o, &f), 0);
+	buf_done(&result);
+}
+
+static void a_conformance_result_is_passed_on(void **state)
+{
+	(void)state;
+	struct world *w = open_world();
+	struct batch_out o = { .frames = 0 };
+	struct world_reader r = { .open = false };
+	struct frame f;
+	int fd = world_connect(w);
+	put_result(&o, "pass", INT64_MAX);
+	send_batch(fd, &o);
+	expect_answer(w, fd, LOCAL_KEPT);
+	put_result(&o, "pass", 5);
+	send_batch(fd, &o);
+	expect_answer(w, fd, LOCAL_KEPT);
+	put_result(&o, "fail", 5); /* and none of its checks did */
+	send_batch(fd, &o);
+	expect_answer(w, fd, LOCAL_ERROR "EBADMSG\n");
+	frame_clear(&f, FRAME_CONFORMANCE);
+	f.as.conformance.result = str_of("no result");
+	assert_int_equal(batch_put(&o, &f), 0);
+	send_batch(fd, &o);
+	expect_answer(w, fd, LOCAL_ERROR "EBADMSG\n");
+	assert_int_equal(world_count(w, FRAME_CONFORMANCE), 2);
+	outbox_rewind(w->outbox);
+	assert_true(world_frame(w, &r, FRAME_CONFORMANCE, &f));
+	assert_int_equal(f.as.conformance.uid, geteuid());
+	assert_in_range(f.as.conformance.real_ns, 1, (time(NULL) + 1) * INT64_C(1000000000));
+	assert_true(world_frame(w, &r, FRAME_CONFORMANCE, &f));
+	assert_int_equal(f.as.conformance.real_ns, 5);
+	batch_in_done(&r.in);
+	(void)close(fd);
+	close_world(w);
+}
+
 /* In a child with another user, whose exit code is that of the answer. */
 #define NOT_HERE 9 /* no other user, or a folder on the way that lets none through */
 static int as_another(struct world *w, struct batch_out *o)
@@ -564,6 +626,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_batch_of_a_runner_is_refused_and_nothing_of_it_done),
 		cmocka_unit_test(a_user_speaks_for_its_own_runs_only),
 		cmocka_unit_test(what_a_suite_declares_is_passed_on),
+		cmocka_unit_test(a_conformance_result_is_passed_on),
 		cmocka_unit_test(a_log_is_taken_by_its_descriptor_and_rubbish_is_not),
 		cmocka_unit_test(whoever_does_not_read_is_hung_up_and_others_are_served),
 		cmocka_unit_test(many_connections_are_served_one_after_the_other),

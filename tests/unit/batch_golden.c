@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "lib/file.h"
+#include "schema/conformance.h"
 #include "tests/unit/batch_frames.h"
 
 static void tell_u64(struct buf *b, const char *name, uint64_t x)
@@ -173,12 +174,57 @@ static void pictures_are_read_as_ever(void **state)
 			    "tests/golden/batch/version-1-picture.txt", a_picture);
 }
 
+static struct buf a_result(void)
+{
+	struct batch_out out = { .frames = 0 };
+	struct buf b = { 0 }, result = { 0 };
+	struct conformance c;
+	struct check k;
+	struct frame f;
+	block_clear(&check_block, &k);
+	k.name = "compute_ops";
+	k.part = "split";
+	k.verdict = "pass";
+	k.value = k.expected = 20;
+	k.tolerance = 0;
+	k.unit = "1";
+	k.detail = "kernels inside the region";
+	conformance_clear(&c);
+	c.platform = "nvidia-h100.cuda13.0";
+	c.collector = "cupti";
+	c.utc = "2026-11-30T04:22:38Z";
+	c.verdict = "pass";
+	c.passed = 1;
+	c.failed = c.skipped = 0;
+	c.checks.items = &k;
+	c.checks.n = 1;
+	conformance_put(&result, &c);
+	frame_clear(&f, FRAME_CONFORMANCE);
+	f.as.conformance.real_ns = 1764459419123456789;
+	f.as.conformance.host = str_of("n1");
+	f.as.conformance.uid = 1000;
+	f.as.conformance.result = batch_list(&result);
+	put(&out, f);
+	end(&out, 12, &b);
+	batch_out_done(&out);
+	buf_done(&result);
+	return b;
+}
+
+static void conformance_results_are_read_as_ever(void **state)
+{
+	(void)state;
+	assert_read_as_ever("tests/golden/batch/version-1-conformance",
+			    "tests/golden/batch/version-1-conformance.txt", a_result);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(version_1_is_read_as_ever),
 		cmocka_unit_test(declarations_are_read_as_ever),
 		cmocka_unit_test(pictures_are_read_as_ever),
+		cmocka_unit_test(conformance_results_are_read_as_ever),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

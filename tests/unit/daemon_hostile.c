@@ -299,6 +299,7 @@ static void spoil(struct frame *f, struct dice *d, unsigned few)
 		EACH(CASE)
 	case FRAME_DECLARE:
 	case FRAME_PICTURE:
+	case FRAME_CONFORMANCE:
 	case FRAME_TYPES:
 		break;
 	}

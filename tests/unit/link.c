@@ -26,6 +26,7 @@
 #include "run/case.h"
 #include "run/link.h"
 #include "schema/batch.h"
+#include "schema/conformance.h"
 #include "schema/local.h"
 
 #define SERVER "http://collector:8640"
@@ -61,7 +62,8 @@ static void note(struct agent *a, const struct frame *f)
 	static const char *const names[] = {
 		[FRAME_RUN_ANNOUNCE] = "run",  [FRAME_EXECUTION_START] = "start",
 		[FRAME_EXECUTION_END] = "end", [FRAME_PROCESS] = "log",
-		[FRAME_RUN_END] = "over",      [FRAME_DECLARE] = "declare"
+		[FRAME_RUN_END] = "over",      [FRAME_DECLARE] = "declare",
+		[FRAME_CONFORMANCE] = "result"
 	};
 	const char *complete = f->type == FRAME_RUN_END && f->as.run_end.complete != YES ? "!" : "";
 	(void)snprintf(a->told.text + at, sizeof a->told.text - at, "%s%s%s%.*s", at ? " " : "",
@@ -380,6 +382,31 @@ static void what_a_suite_declares_is_told_first(void **state)
 	leave(&r);
 }
 
+/* An agent that went while the probe was measured is met again. */
+static void a_conformance_result_is_told(void **state)
+{
+	struct agent *a = *state;
+	struct runner_side r;
+	struct err err = { .text = "" };
+	struct conformance c;
+	conformance_clear(&c);
+	meet(&r, a, 2);
+	assert_int_equal(announce_conformance(r.announce, &c, &err), 0);
+	assert_string_equal(told(a), "result");
+	assert_int_equal(announce_kept(r.announce), 1);
+	from_now_on(a, 0, REFUSE_IT);
+	assert_int_equal(announce_conformance(r.announce, &c, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "it can't be"));
+	from_now_on(a, -1, 0);
+	agent_end(a);
+	agent_begin(a);
+	assert_int_equal(announce_conformance(r.announce, &c, &err), 0);
+	assert_int_equal(announce_kept(r.announce), 3);
+	from_now_on(a, 0, HANG_UP); /* the wait has an end */
+	assert_int_equal(announce_conformance(r.announce, &c, &err), -EPIPE);
+	leave(&r);
+}
+
 /* Each wait has an end, the next are rarer, and nothing is forgotten meanwhile. */
 static void an_agent_that_keeps_silent_costs_one_wait(void **state)
 {
@@ -556,6 +583,7 @@ int main(void)
 		EACH(a_run_is_told_as_it_goes),
 		EACH(an_agent_must_be_there_and_send_to_the_daemon_that_is_meant),
 		EACH(what_a_suite_declares_is_told_first),
+		EACH(a_conformance_result_is_told),
 		EACH(an_agent_that_keeps_silent_costs_one_wait),
 		EACH(what_an_agent_was_deaf_to_goes_over_a_new_connection),
 		EACH(an_agent_that_is_started_anew_between_is_told_at_once),
