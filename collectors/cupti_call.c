@@ -25,40 +25,6 @@ static enum { UNDECIDED, BY_RUNTIME, BY_DRIVER } layer;
 
 /* ---- calls ---- */
 
-/* The driver's calls that wait for the device, as core says it of the runtime's. */
-static bool driver_sync(const char *name)
-{
-	static const char *const calls[] = {
-		"cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize", "cuMemcpy",
-		"cuMemcpyHtoD",     "cuMemcpyDtoH",        "cuMemcpyDtoD",       "cuMemsetD8",
-		"cuMemsetD16",      "cuMemsetD32",
-	};
-	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-		size_t n = strlen(calls[i]);
-		if (strncmp(name, calls[i], n) == 0 &&
-		    (!name[n] || (strncmp(name + n, "_v", 2) == 0 &&
-				  strspn(name + n + 2, "0123456789") == strlen(name + n + 2))))
-			return true;
-	}
-	return false;
-}
-
-/* Compiled for a default stream of each thread, a call has that in its name, before its version. */
-static bool waits(int domain, const char *name)
-{
-	char plain[128];
-	const char *cut = strstr(name, "_ptds");
-	if (!cut)
-		cut = strstr(name, "_ptsz");
-	if (cut && strlen(name) < sizeof plain) {
-		size_t n = (size_t)(cut - name);
-		memcpy(plain, name, n);
-		memcpy(plain + n, cut + 5, strlen(cut + 5) + 1);
-		name = plain;
-	}
-	return domain == CUPTI_DOMAIN_RUNTIME ? sync_api(name) : driver_sync(name);
-}
-
 static bool call_waits(int domain, uint32_t cbid)
 {
 	static uint8_t known[2][CBIDS]; /* 0: not yet; 1: no; 2: yes */
@@ -67,8 +33,9 @@ static bool call_waits(int domain, uint32_t cbid)
 		return false;
 	uint8_t *k = &known[domain == CUPTI_DOMAIN_RUNTIME][cbid];
 	if (*k == 0) {
+		unsigned whose = domain == CUPTI_DOMAIN_RUNTIME ? CALL_CUDA : CALL_CUDA_DRIVER;
 		bool yes = cupti.callback_name && cupti.callback_name(domain, cbid, &name) == 0 &&
-			   name && waits(domain, name);
+			   sync_call(whose, str_of(name));
 		*k = yes ? 2 : 1;
 	}
 	return *k == 2;

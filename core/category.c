@@ -45,28 +45,69 @@ enum category copy_kind_category(unsigned kind)
 	}
 }
 
-/* "_v" and digits, or nothing. */
-static bool version_suffix(const char *text)
+static const struct {
+	unsigned interface;
+	const char *name;
+} waiting[] = {
+	{ CALL_CUDA, "cudaDeviceSynchronize" },
+	{ CALL_CUDA, "cudaStreamSynchronize" },
+	{ CALL_CUDA, "cudaEventSynchronize" },
+	{ CALL_CUDA, "cudaMemcpy" },
+	{ CALL_CUDA, "cudaMemset" },
+	{ CALL_CUDA_DRIVER, "cuCtxSynchronize" },
+	{ CALL_CUDA_DRIVER, "cuStreamSynchronize" },
+	{ CALL_CUDA_DRIVER, "cuEventSynchronize" },
+	{ CALL_CUDA_DRIVER, "cuMemcpy" },
+	{ CALL_CUDA_DRIVER, "cuMemcpyHtoD" },
+	{ CALL_CUDA_DRIVER, "cuMemcpyDtoH" },
+	{ CALL_CUDA_DRIVER, "cuMemcpyDtoD" },
+	{ CALL_CUDA_DRIVER, "cuMemsetD8" },
+	{ CALL_CUDA_DRIVER, "cuMemsetD16" },
+	{ CALL_CUDA_DRIVER, "cuMemsetD32" },
+	{ CALL_HIP, "hipDeviceSynchronize" },
+	{ CALL_HIP, "hipStreamSynchronize" },
+	{ CALL_HIP, "hipEventSynchronize" },
+	{ CALL_HIP, "hipMemcpy" },
+	{ CALL_HIP, "hipMemcpyWithStream" },
+	{ CALL_HIP, "hipMemcpyHtoD" },
+	{ CALL_HIP, "hipMemcpyDtoH" },
+	{ CALL_HIP, "hipMemcpyDtoD" },
+	{ CALL_HIP, "hipMemset" },
+};
+
+static bool skip(struct str *text, const char *word)
 {
-	if (!*text)
-		return true;
-	if (strncmp(text, "_v", 2) != 0 || !text[2])
+	size_t n = strlen(word);
+	if (text->n < n || memcmp(text->p, word, n) != 0)
 		return false;
-	return strspn(text + 2, "0123456789") == strlen(text + 2);
+	text->p += n;
+	text->n -= n;
+	return true;
 }
 
-bool sync_api(const char *name)
+/* "_ptsz" or "_ptds" and "_v" with digits, each of which may be missing; of HIP "_spt". */
+static bool is_suffix(unsigned interface, struct str rest)
 {
-	static const char *const calls[] = {
-		"cudaDeviceSynchronize",
-		"cudaStreamSynchronize",
-		"cudaEventSynchronize",
-		"cudaMemcpy",
-		"cudaMemset",
-	};
-	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-		size_t n = strlen(calls[i]);
-		if (strncmp(name, calls[i], n) == 0 && version_suffix(name + n))
+	if (interface == CALL_HIP)
+		return rest.n == 0 || (skip(&rest, "_spt") && rest.n == 0);
+	if (!skip(&rest, "_ptsz"))
+		(void)skip(&rest, "_ptds");
+	if (rest.n == 0)
+		return true;
+	if (!skip(&rest, "_v") || rest.n == 0)
+		return false;
+	for (size_t i = 0; i < rest.n; i++)
+		if (rest.p[i] < '0' || rest.p[i] > '9')
+			return false;
+	return true;
+}
+
+bool sync_call(unsigned interfaces, struct str name)
+{
+	for (size_t i = 0; name.p && i < sizeof waiting / sizeof *waiting; i++) {
+		struct str rest = name;
+		if (waiting[i].interface & interfaces && skip(&rest, waiting[i].name) &&
+		    is_suffix(waiting[i].interface, rest))
 			return true;
 	}
 	return false;

@@ -25,10 +25,13 @@ int category_of(const char *name);          /* enum category, or -1 */
  */
 enum category copy_kind_category(unsigned kind);
 
-/* Does this CUDA runtime call wait for the device? By name, with or without a version ("_v3020").
- * Only the plain forms do: not the asynchronous ones, not the two-dimensional ones, no driver call.
- */
-bool sync_api(const char *name);
+/* Does this call wait for the device? By name, as one of these interfaces, which may be added up: a
+ * caller that sees calls of CUDA's runtime and of its driver, which the runtime makes, asks for one
+ * of them only. With or without what the compiler (the default stream of each thread: "_ptsz",
+ * "_spt") and the vendor ("_v3020") put behind a name. Only the plain forms wait: not the
+ * asynchronous ones, not the two-dimensional ones. */
+enum { CALL_CUDA = 1, CALL_CUDA_DRIVER = 2, CALL_HIP = 4 };
+bool sync_call(unsigned interfaces, struct str name);
 
 /* A kernel's category: collective where the name says so (nccl, rccl, msccl, oneccl; in upper case,
  * too), else compute. */

@@ -10,7 +10,6 @@
 #include "import/trace_cursor.h" /* TRACE_TIME_MAX */
 #include "import/trace_kineto_impl.h"
 #include "import/trace_micro.h"
-#include "import/trace_rocprof_impl.h" /* which calls of HIP wait */
 
 #define BYTES_MAX 1e15 /* a petabyte in one copy is no size */
 #define DEVICES_MAX 4096
@@ -262,7 +261,7 @@ static int take_call(struct kineto *k, const struct kineto_event *e, struct str 
 	int rc = times(k, e, &begin, &end, &timed);
 	if (rc || !timed)
 		return rc;
-	return trace_call(k->t, 0, begin, end, sync_api(text) || roc_waits(name));
+	return trace_call(k->t, 0, begin, end, sync_call(CALL_CUDA | CALL_HIP, name));
 }
 
 static int take_range(struct kineto *k, const struct kineto_event *e, struct str name)

@@ -214,21 +214,11 @@ static int operation(struct merge *m, const struct trace_cursor *c, struct err *
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-static bool text_waits(struct str text)
-{
-	char name[256];
-	if (!text.p || text.n >= sizeof name)
-		return false;
-	memcpy(name, text.p, text.n);
-	name[text.n] = '\0';
-	return sync_api(name);
-}
-
 static int waits(struct merge *m, const struct trace_cursor *c, bool *ret, struct err *err)
 {
 	int64_t id;
 	if (cell_int(c->s, NAME, &id) != CELL_IS) {
-		*ret = text_waits(cell_text(c->s, NAME));
+		*ret = sync_call(CALL_CUDA, cell_text(c->s, NAME));
 		return 0;
 	}
 	uint64_t known = trace_map_get(&m->n->syncs, id, 0);
@@ -239,7 +229,7 @@ static int waits(struct merge *m, const struct trace_cursor *c, bool *ret, struc
 	int rc = nsys_string(m->n, id, &text, err);
 	if (rc)
 		return rc;
-	*ret = text_waits(text);
+	*ret = sync_call(CALL_CUDA, text);
 	return trace_map_put(&m->n->syncs, id, 0, *ret ? 2 : 1);
 }
 

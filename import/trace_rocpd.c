@@ -221,7 +221,7 @@ static int call(struct rocpd *r, struct session *s, const struct trace_cursor *c
 	if (!known) {
 		struct str text;
 		rc = rocpd_string(r, s, id, &text, err);
-		known = roc_waits(text) ? 2 : 1;
+		known = sync_call(CALL_HIP, text) ? 2 : 1;
 		if (!rc)
 			rc = trace_map_put(&s->calls, id, 0, known);
 	}

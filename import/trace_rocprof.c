@@ -30,25 +30,3 @@ enum category roc_copy_named(struct str name)
 		return COPY_D2D;
 	return COPY_OTHER;
 }
-
-bool roc_waits(struct str name)
-{
-	static const char *const calls[] = {
-		"hipDeviceSynchronize",
-		"hipStreamSynchronize",
-		"hipEventSynchronize",
-		"hipMemcpy",
-		"hipMemcpyWithStream",
-		"hipMemcpyHtoD",
-		"hipMemcpyDtoH",
-		"hipMemcpyDtoD",
-		"hipMemset",
-	};
-	size_t n = name.p ? name.n : 0;
-	if (n > 4 && memcmp(name.p + n - 4, "_spt", 4) == 0) /* on the thread's own stream */
-		n -= 4;
-	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-		if (n == strlen(calls[i]) && memcmp(name.p, calls[i], n) == 0)
-			return true;
-	return false;
-}

@@ -278,7 +278,7 @@ static int region(struct roc_csv *r, int64_t begin, int64_t end)
 			       ? trace_range(r->t, r->process, name, begin, end)
 			       : 0;
 	}
-	return hip ? trace_call(r->t, r->process, begin, end, roc_waits(name)) : 0;
+	return hip ? trace_call(r->t, r->process, begin, end, sync_call(CALL_HIP, name)) : 0;
 }
 
 /* Some write no end behind the last line. A time that was cut is shorter, and so lies before the begin,

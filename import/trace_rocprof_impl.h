@@ -17,8 +17,6 @@ enum roc_agent_type { ROC_UNKNOWN, ROC_CPU, ROC_GPU };
 enum category roc_copy(enum roc_agent_type from, enum roc_agent_type to, bool same);
 /* The same by name: "MEMORY_COPY_HOST_TO_DEVICE", "HOST_TO_DEVICE", "CopyHostToDevice", ... */
 enum category roc_copy_named(struct str name);
-/* Does this HIP call wait for the device? */
-bool roc_waits(struct str name);
 
 /* Databases that are open. rocpd: rocprofv3's, schema 3; rpd: the older one. */
 int rocpd_is(struct trace_db *db, struct err *err); /* 1, 0, negative */

@@ -194,7 +194,7 @@ static int call(struct roc_json *r, struct roc_tool *tool, const struct record_o
 	if (known && strncmp(tool->kinds[d->kind].name, "HIP_RUNTIME_API", 15) != 0)
 		return 0; /* the compiler's own calls come with those of the runtime */
 	const char *name = operation_name(tool, d);
-	return trace_call(r->t, tool->process, d->begin, d->end, roc_waits(str_of(name)));
+	return trace_call(r->t, tool->process, d->begin, d->end, sync_call(CALL_HIP, str_of(name)));
 }
 
 static int range(struct roc_json *r, struct roc_tool *tool, const struct record_of *d)

@@ -271,7 +271,7 @@ static int call(struct rpd *r, const struct trace_cursor *c, struct err *err)
 		struct str text;
 		rc = string_of(r, id, &text, err);
 		bool hip = text.n > 3 && memcmp(text.p, "hip", 3) == 0;
-		known = !hip ? 1 : roc_waits(text) ? 3 : 2;
+		known = !hip ? 1 : sync_call(CALL_HIP, text) ? 3 : 2;
 		if (!rc)
 			rc = trace_map_put(&r->calls, id, 0, known);
 	}

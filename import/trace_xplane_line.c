@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/trace_cursor.h"       /* TRACE_TIME_MAX */
-#include "import/trace_rocprof_impl.h" /* which calls of HIP wait */
+#include "import/trace_cursor.h" /* TRACE_TIME_MAX */
 #include "import/trace_xplane_impl.h"
 
 struct line {
@@ -212,22 +211,6 @@ static bool is_upper(struct str name, size_t at)
 	return name.n > at && name.p[at] >= 'A' && name.p[at] <= 'Z';
 }
 
-/* The driver's forms that wait; those of the runtime have the same names for everybody. */
-static bool waits(struct str name)
-{
-	static const char *const calls[] = { "cuCtxSynchronize", "cuStreamSynchronize",
-					     "cuEventSynchronize" };
-	char text[64];
-	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-		if (name.n == strlen(calls[i]) && memcmp(name.p, calls[i], name.n) == 0)
-			return true;
-	if (name.n >= sizeof text)
-		return false;
-	memcpy(text, name.p, name.n);
-	text[name.n] = '\0';
-	return roc_waits(name) || sync_api(text);
-}
-
 static int take_host(struct xplane *x, const struct line *l, const struct event *e)
 {
 	int64_t begin, end;
@@ -244,8 +227,10 @@ static int take_host(struct xplane *x, const struct line *l, const struct event 
 	int rc = times(x, l, e, &begin, &end);
 	if (rc)
 		return rc;
-	return xplane_failed(x, call ? trace_call(x->t, 0, begin, end, waits(name))
-				     : trace_range(x->t, 0, name, begin, end));
+	return xplane_failed(
+		x, call ? trace_call(x->t, 0, begin, end,
+				     sync_call(CALL_CUDA | CALL_CUDA_DRIVER | CALL_HIP, name))
+			: trace_range(x->t, 0, name, begin, end));
 }
 
 /* ---- all

@@ -468,7 +468,7 @@ static json_t *sync_names(const json_t *input, const json_t *expected)
 	(void)expected;
 	for (size_t i = 0; i < json_array_size(input); i++)
 		json_object_set_new(got, text_at(input, i),
-				    json_boolean(sync_api(text_at(input, i))));
+				    json_boolean(sync_call(CALL_CUDA, str_of(text_at(input, i)))));
 	return got;
 }
 
