@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,22 +23,36 @@ struct devices {
 
 /* Devices of OpenCL do not name a machine: the same one may be there by another way, too. But where
  * no other accelerator was found they say what there is besides the processor. */
-static void describe(struct platform_info *info, const struct devices *d)
+static int describe(struct platform_info *info, const struct devices *d, struct arena *a)
 {
-	double count = 0;
+	size_t n = 0;
 	if (!info->vendor || strcmp(info->vendor, "cpu") != 0)
-		return;
+		return 0;
+	struct accelerator *list = arena_array(a, d->n + 1, sizeof *list);
+	if (!list)
+		return -ENOMEM;
 	for (size_t i = 0; i < d->n; i++) {
 		const struct opencl_info *one = &d->of[i];
+		struct accelerator *to = &list[n];
 		if (!one->type || strcmp(one->type, "cpu") == 0)
 			continue;
-		if (count++ > 0)
-			continue;
-		info->device_memory_bytes = one->memory_bytes;
-		info->driver = one->driver;
+		block_clear(&accelerator_block, to);
+		to->name = one->name;
+		to->units = one->compute_units;
+		to->memory_bytes = one->memory_bytes;
+		to->clock_limit_hz = one->clock_hz;
+		to->source = "opencl";
+		if (n++ == 0) {
+			info->device_memory_bytes = one->memory_bytes;
+			info->driver = one->driver;
+		}
 	}
-	if (count > 0)
-		info->device_count = count;
+	if (n > 0) {
+		info->device_count = (double)n;
+		info->devices.items = list;
+		info->devices.n = n;
+	}
+	return 0;
 }
 
 static json_t *number_or_null(double x)
@@ -88,20 +103,78 @@ static int print_json(const struct platform *p, const struct devices *d, struct 
 	return rc ? err_set(err, rc, "out of memory") : 0;
 }
 
+/* "32 MiB" of a size, "64" of a count, "1.98 GHz" of a clock. */
+static const char *quantity(char to[48], double x, const char *unit)
+{
+	static const char prefixes[] = " KMGTP";
+	char digits[32];
+	size_t power = 0;
+	if (strcmp(unit, "B") == 0) {
+		for (; x >= 1024 && prefixes[power + 1]; power++)
+			x /= 1024;
+		(void)snprintf(to, 48, power ? "%.4g %ciB" : "%.4g B", x, prefixes[power]);
+	} else if (*unit && strcmp(unit, "1") != 0) {
+		bool kilo = strcmp(unit, "kHz") == 0;
+		x *= kilo ? 1e3 : 1;
+		(void)snprintf(to, 48, "%s%s%s", num_si(digits, x), fabs(x) < 999.5 ? " " : "",
+			       kilo ? "Hz" : unit);
+	} else {
+		(void)snprintf(to, 48, "%.15g", x);
+	}
+	return to;
+}
+
 static void print_field(const struct field *f, const struct platform_info *info)
 {
 	static const char *const words[] = { "no", "yes" };
-	char text[32], label[FIELD_LABEL_BYTES];
-	if (field_is_null(f, info))
+	char number[48], label[FIELD_LABEL_BYTES];
+	if (field_is_null(f, info) || f->type == FIELD_LIST)
 		return;
 	(void)printf("  %-20s ", field_label(f, label));
-	if (f->type == FIELD_TXT)
-		(void)printf("%s\n", txt_at(f, info));
-	else if (f->type == FIELD_TER)
-		(void)printf("%s\n", words[ter_at(f, info) > 0]);
-	else
-		(void)printf("%s%s\n", num_si(text, num_at(f, info)),
-			     strcmp(f->unit, "B") == 0 ? "B" : "");
+	if (f->type == FIELD_TXT) {
+		(void)printf("%s", txt_at(f, info));
+	} else if (f->type == FIELD_TER) {
+		(void)printf("%s", words[ter_at(f, info) > 0]);
+	} else if (f->type == FIELD_NUMS) {
+		const struct nums *list = field_at(f, info);
+		for (size_t i = 0; i < list->n; i++)
+			(void)printf("%s%s", i ? ", " : "",
+				     known(list->items[i])
+					     ? quantity(number, list->items[i], f->unit)
+					     : "-");
+	} else {
+		(void)printf("%s", quantity(number, num_at(f, info), f->unit));
+	}
+	(void)printf("\n");
+}
+
+static void say(double x, const char *before, const char *unit, const char *after)
+{
+	char number[48];
+	if (known(x))
+		(void)printf(", %s%s%s", before, quantity(number, x, unit), after);
+}
+
+static void print_accelerator(size_t i, const struct accelerator *d)
+{
+	(void)printf("device %zu: %s", i, d->name ? d->name : "unknown");
+	if (d->place)
+		(void)printf(" at %s", d->place);
+	if (d->architecture)
+		(void)printf(", %s", d->architecture);
+	say(d->units, "", "1", " units");
+	say(d->memory_bytes, "", "B", "");
+	say(d->clock_limit_hz, "clock up to ", "Hz", "");
+	say(d->memory_clock_limit_hz, "memory clock up to ", "Hz", "");
+	say(d->power_limit_w, "power up to ", "W", "");
+	say(d->numa_node, "near memory node ", "", "");
+	if (d->ecc != UNKNOWN)
+		(void)printf(", ECC %s", d->ecc == YES ? "on" : "off");
+	if (d->persistence != UNKNOWN)
+		(void)printf(", %sersistent", d->persistence == YES ? "p" : "not p");
+	if (d->partition)
+		(void)printf(", partition %s", d->partition);
+	(void)printf(" [%s]\n", d->source ? d->source : "unknown");
 }
 
 static const char *text(const char *or_null)
@@ -133,6 +206,8 @@ static void print_text(const struct platform *p, const struct devices *d)
 	(void)printf("%s\n  because %s\n", p->id, p->why);
 	for (size_t i = 0; i < platform_info_block.count; i++)
 		print_field(&platform_info_block.fields[i], &p->info);
+	for (size_t i = 0; i < p->info.devices.n; i++)
+		print_accelerator(i, &p->info.devices.items[i]);
 	print_devices(d);
 }
 
@@ -141,15 +216,15 @@ static int tell(const char *format, const char *config_file, bool opencl, struct
 	struct devices devices = { .asked = opencl };
 	struct arena arena = { 0 };
 	struct config config;
-	struct platform p;
+	struct platform p = { .id = NULL };
 	const struct platform_options o = { .root = "", .nvml = PLATFORM_NVML };
 	int rc = config_load(&config, config_file, err);
 	if (!rc)
 		rc = platform_probe(&p, &arena, &o, err);
 	if (!rc && opencl && opencl_ask(OPENCL_LOADER, &arena, &devices.of, &devices.n) == -ENOMEM)
 		rc = err_set(err, -ENOMEM, "out of memory");
-	if (!rc)
-		describe(&p.info, &devices);
+	if (!rc && describe(&p.info, &devices, &arena))
+		rc = err_set(err, -ENOMEM, "out of memory");
 	if (!rc && config.platform) {
 		rc = platform_check_id(config.platform, err);
 		p.id = config.platform;

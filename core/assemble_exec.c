@@ -282,6 +282,8 @@ static int put_execution(struct assembly *a, const struct worked *w, struct exec
 	if (w->used)
 		row->output_tail = NULL;
 	round_block(&execution_block, row);
+	if (block_copy(&a->rec->arena, &execution_block, row)) /* its lists, too */
+		return -ENOMEM;
 	return own_texts(a->rec, &execution_block, row);
 }
 

@@ -13,14 +13,17 @@ struct platform {
 };
 
 struct platform_options {
-	const char *root; /* "" for this machine, else a folder with proc, sys and etc in it */
-	const char *nvml; /* library to ask for NVIDIA devices; NULL: none is asked */
+	const char *root;      /* "" for this machine, else a folder with proc, sys and etc in it */
+	const char *nvml;      /* library to ask for NVIDIA devices; NULL: none is asked */
+	double driver_limit_s; /* for the drivers of accelerators to answer; 0: the usual */
 };
 
 /* The usual name of NVML. */
 #define PLATFORM_NVML "libnvidia-ml.so.1"
 
-/* All in the arena. Whatever can't be found out is null; the name is always there. -ENOMEM. */
+/* All in the arena. Whatever can't be found out is null; the name is always there. The drivers of
+ * accelerators are asked by a process of its own, so that one that hangs or crashes is no more than
+ * a driver that is not there. The caller is single-threaded. -ENOMEM. */
 int platform_probe(struct platform *ret, struct arena *a, const struct platform_options *o,
 		   struct err *err);
 

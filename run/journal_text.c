@@ -202,14 +202,8 @@ static int get_row(struct capture *c, const void *bytes, size_t n)
 		rc = -EBADMSG;
 	if (!rc)
 		c->row = rec.body.executions.items[0];
-	/* Its texts live in the record's arena. */
-	for (size_t i = 0; !rc && i < execution_block.count; i++) {
-		const struct field *f = &execution_block.fields[i];
-		if (f->type == FIELD_TXT) {
-			const char **at = (const char **)(void *)((char *)&c->row + f->offset);
-			*at = arena_strdup(&c->arena, *at);
-		}
-	}
+	if (!rc) /* what it points to lives in the record's arena */
+		rc = block_copy(&c->arena, &execution_block, &c->row);
 	record_done(&rec);
 	return rc ? rc : c->row.name ? 0 : -EBADMSG;
 }

@@ -46,6 +46,9 @@ TABLE(gap, GAP_FIELDS)
 #define SELF whole_process
 TABLE(whole_process, WHOLE_PROCESS_FIELDS)
 #undef SELF
+#define SELF device_state
+TABLE(device_state, DEVICE_STATE_FIELDS)
+#undef SELF
 #define SELF context
 TABLE(context, CONTEXT_FIELDS)
 #undef SELF
@@ -60,6 +63,9 @@ TABLE(launcher, LAUNCHER_FIELDS)
 #undef SELF
 #define SELF placement
 TABLE(placement, PLACEMENT_FIELDS)
+#undef SELF
+#define SELF accelerator
+TABLE(accelerator, ACCELERATOR_FIELDS)
 #undef SELF
 #define SELF platform_info
 TABLE(platform_info, PLATFORM_INFO_FIELDS)
@@ -233,4 +239,45 @@ int record_null(struct record *rec, const char *field, const char *why)
 		return -ENOMEM;
 	b->nulls.n++;
 	return 0;
+}
+
+static int copy_items(struct arena *arena, const struct field *f, void *at)
+{
+	struct list l = list_get(at);
+	size_t bytes = f->type == FIELD_NUMS   ? sizeof(double)
+		       : f->type == FIELD_TXTS ? sizeof(char *)
+					       : f->block->size;
+	void *items = l.items ? arena_array(arena, l.n + 1, bytes) : NULL;
+	if (!l.items)
+		return 0;
+	if (!items)
+		return -ENOMEM;
+	memcpy(items, l.items, l.n * bytes);
+	l.items = items;
+	list_set(at, l);
+	for (size_t i = 0; i < l.n; i++) {
+		const char **text = f->type == FIELD_TXTS ? (const char **)items + i : NULL;
+		if (text && !(*text = arena_strdup(arena, *text)))
+			return -ENOMEM;
+		if (f->type == FIELD_LIST && block_copy(arena, f->block, list_item(l, f->block, i)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int block_copy(struct arena *arena, const struct block *block, void *at)
+{
+	int rc = 0;
+	for (size_t i = 0; !rc && i < block->count; i++) {
+		const struct field *f = &block->fields[i];
+		void *to = field_in(f, at);
+		const char **text = to;
+		if (f->type == FIELD_BLOCK)
+			rc = block_copy(arena, f->block, to);
+		else if (f->type == FIELD_TXT && *text)
+			rc = (*text = arena_strdup(arena, *text)) ? 0 : -ENOMEM;
+		else if (f->type == FIELD_NUMS || f->type == FIELD_TXTS || f->type == FIELD_LIST)
+			rc = copy_items(arena, f, to);
+	}
+	return rc;
 }

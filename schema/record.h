@@ -231,7 +231,11 @@
 	F(txt, governor, "", "frequency governor")                                          \
 	F(num, temperature_c, "C", "highest package temperature seen")                      \
 	F(num, steal_frac, "1", "share of CPU time that the hypervisor took, largest")      \
-	B(whole_process, whole_process, "the device outside of any region too")
+	B(whole_process, whole_process, "the device outside of any region too") \
+	F(num, cpu_khz_mean, "kHz", "mean CPU frequency seen")                              \
+	F(num, cpu_throttles, "1", "times that heat slowed the CPU down, largest")          \
+	F(num, cpu_energy_j, "J", "of the CPU packages, by their own counters")             \
+	L(device_state, devices, "how each accelerator ran meanwhile, all of them together")
 
 #define FOM_FIELDS(F, B, L)                                                          \
 	F(txt, name, "", "the application's own metric")                             \
@@ -264,6 +268,23 @@
 	F(ter, consistent, "", "all processes have the same CPU set")       \
 	F(txts, mems, "", "distinct memory node sets")
 
+/* What can be told of an accelerator of any vendor. */
+#define ACCELERATOR_FIELDS(F, B, L)                                            \
+	F(txt, name, "", "as its driver names it")                             \
+	F(txt, vendor, "", "nvidia, amd, intel")                               \
+	F(txt, place, "", "on the PCI bus: 0000:17:00.0")                      \
+	F(txt, architecture, "", "sm_90, gfx942")                              \
+	F(num, units, "1", "multiprocessors, compute units, Xe cores")         \
+	F(num, memory_bytes, "B", "of its own")                                \
+	F(num, clock_limit_hz, "Hz", "highest clock of its cores")             \
+	F(num, memory_clock_limit_hz, "Hz", "highest clock of its memory")     \
+	F(num, power_limit_w, "W", "that it may take")                         \
+	F(num, numa_node, "", "of the memory that is near it")                 \
+	F(ter, ecc, "", "its memory corrects errors")                          \
+	F(ter, persistence, "", "its driver stays loaded without a user")      \
+	F(txt, partition, "", "how it is divided: mig, none, or AMD's SPX, CPX, ...") \
+	F(txt, source, "", "who told: nvml, driver, sysfs, opencl")
+
 #define PLATFORM_INFO_FIELDS(F, B, L)                                        \
 	F(txt, vendor, "", "nvidia, amd, intel, cpu")                        \
 	F(txt, product, "", "of the accelerator, or of the CPU")             \
@@ -286,7 +307,16 @@
 	F(num, device_count, "1", "accelerators visible")                    \
 	F(num, device_memory_bytes, "B", "of one accelerator")               \
 	F(txt, driver, "", "accelerator driver version")                     \
-	F(txt, conformance, "", "pass, fail, pass-clean-only")
+	F(txt, conformance, "", "pass, fail, pass-clean-only")               \
+	F(num, l1d_bytes, "B", "first-level data cache, one instance")       \
+	F(num, l2_bytes, "B", "second-level cache, one instance")            \
+	F(num, l2_cpus, "1", "logical CPUs that share one instance of it")   \
+	F(num, l3_cpus, "1", "logical CPUs that share one last-level cache") \
+	F(nums, numa_memory_bytes, "B", "of each memory node")               \
+	F(num, cpu_khz_limit, "kHz", "highest frequency of the first CPU")   \
+	F(txt, cpu_driver, "", "what sets the CPU frequency")                \
+	F(txt, cpu_governor, "", "frequency governor of the first CPU")      \
+	L(accelerator, devices, "each accelerator")
 
 #define PROVENANCE_FIELDS(F, B, L)                                              \
 	F(txt, suite_file, "", "file name of the suite, without its folder")    \
@@ -308,7 +338,35 @@
 	F(num, collector_cpu_s, "s", "CPU time of the collectors, in the profiled execution") \
 	F(num, agent_cpu_s, "s", "CPU time of the agent")                     \
 	F(num, wakeups, "1", "times that runner or agent woke up")            \
-	F(num, collector_roi_cpu_s, "s", "of collector_cpu_s, what was inside the region")
+	F(num, collector_roi_cpu_s, "s", "of collector_cpu_s, what was inside the region") \
+	F(num, sampler_cpu_s, "s", "of runner_cpu_s, what looking at accelerators took")
+
+/* An accelerator while an execution ran, from samples taken meanwhile. */
+#define DEVICE_STATE_FIELDS(F, B, L)                                                  \
+	F(txt, device, "", "its number on the node, as platform_info.devices has them") \
+	F(txt, name, "", "as its driver names it")                                    \
+	F(txt, place, "", "on the PCI bus")                                           \
+	F(txt, status, "", "ok, too_short, not_ready, no_answer, gone")               \
+	F(txt, within, "", "region or execution: of what the samples are")            \
+	F(num, samples, "1", "looks at it")                                           \
+	F(num, span_s, "s", "from the first of them to the last")                     \
+	F(num, clock_min_hz, "Hz", "clock of its cores, smallest")                    \
+	F(num, clock_mean_hz, "Hz", "mean")                                           \
+	F(num, clock_max_hz, "Hz", "largest")                                         \
+	F(num, memory_clock_min_hz, "Hz", "clock of its memory, smallest")            \
+	F(num, memory_clock_mean_hz, "Hz", "mean")                                    \
+	F(num, memory_clock_max_hz, "Hz", "largest")                                  \
+	F(num, power_min_w, "W", "power, smallest")                                   \
+	F(num, power_mean_w, "W", "mean")                                             \
+	F(num, power_max_w, "W", "largest")                                           \
+	F(num, temperature_min_c, "C", "of its core, lowest")                         \
+	F(num, temperature_mean_c, "C", "mean")                                       \
+	F(num, temperature_max_c, "C", "highest")                                     \
+	F(num, busy_mean_frac, "1", "share of time with any work on it, by its driver: all processes") \
+	F(num, energy_j, "J", "by its own counter, over span_s")                      \
+	F(num, throttled_frac, "1", "share of the samples in which something held its clocks down") \
+	F(txts, throttle_reasons, "", "what did: power_cap, thermal_software, ...")   \
+	F(num, others, "1", "processes on it that are not of the execution, most at once")
 
 #define EXECUTION_FIELDS(F, B, L)                                                     \
 	F(txt, name, "", "warmup.0, clean.2, profiled.cupti")                         \
@@ -343,7 +401,11 @@
 	F(num, cpu_khz_min, "kHz", "slowest CPU seen")                                \
 	F(num, cpu_khz_max, "kHz", "fastest CPU seen")                                \
 	F(num, threads_total, "1", "most threads seen in the tree at once")           \
-	F(txt, output_tail, "", "last lines of the output, kept when it is not ok")
+	F(txt, output_tail, "", "last lines of the output, kept when it is not ok")   \
+	F(num, cpu_khz_mean, "kHz", "mean CPU frequency seen")                        \
+	F(num, cpu_throttles, "1", "times that heat slowed the CPU down")             \
+	F(num, cpu_energy_j, "J", "of the CPU packages, by their own counters")       \
+	L(device_state, devices, "how each accelerator ran meanwhile")
 
 #define RANK_FIELDS(F, B, L)                                               \
 	F(txt, execution, "", "clean.0")                                   \
@@ -418,11 +480,13 @@
 	X(io, IO_FIELDS)                    \
 	X(gap, GAP_FIELDS)                  \
 	X(whole_process, WHOLE_PROCESS_FIELDS) \
+	X(device_state, DEVICE_STATE_FIELDS) \
 	X(context, CONTEXT_FIELDS)          \
 	X(fom, FOM_FIELDS)                  \
 	X(own_timer, OWN_TIMER_FIELDS)      \
 	X(launcher, LAUNCHER_FIELDS)        \
 	X(placement, PLACEMENT_FIELDS)      \
+	X(accelerator, ACCELERATOR_FIELDS)  \
 	X(platform_info, PLATFORM_INFO_FIELDS) \
 	X(provenance, PROVENANCE_FIELDS)    \
 	X(observer, OBSERVER_FIELDS)        \
@@ -460,5 +524,8 @@ char *record_text(struct record *rec, const char *text, size_t bytes);
 int record_caveat(struct record *rec, const char *code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int record_null(struct record *rec, const char *field, const char *why);
+
+/* All that the block points to, lists and what is in them too, copied into the arena. -ENOMEM. */
+int block_copy(struct arena *arena, const struct block *block, void *at);
 
 #endif

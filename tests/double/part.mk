@@ -41,3 +41,13 @@ REAL_CUPTI := $(firstword $(wildcard $(addsuffix /libcupti.so.13,$(CUDA_TOP)/lib
 	$(CUDA_TOP)/extras/CUPTI/lib64 /usr/lib/x86_64-linux-gnu /usr/lib/aarch64-linux-gnu)))
 $(B)/tests/unit/cupti_double.o: override CPPFLAGS += -DHAVE_DOUBLE -DREAL_CUPTI='"$(REAL_CUPTI)"' $(DOUBLE_FLAGS)
 endif
+
+# The double of libnvidia-ml needs no header of NVIDIA's; it has a folder of its own, since whoever has
+# it in LD_LIBRARY_PATH has an NVIDIA device.
+$(B)/tests/double/nvml/%.o: tests/double/nvml/%.c node/nvml_abi.h $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(filter-out $(SANFLAGS),$(CPPFLAGS) $(CFLAGS)) $(DOUBLE_FLAGS) -c -o $@ $<
+
+$(B)/tests/double/nvml/libnvidia-ml.so.1: $(addprefix $(B)/tests/double/nvml/,nvml.o check.o)
+	$(CC) -shared -Wl,-soname,$(@F) -o $@ $^
+CHECK_NEEDS += $(B)/tests/double/nvml/libnvidia-ml.so.1
