@@ -160,34 +160,66 @@ static int by_picture_file(const void *x, const void *y)
 	return order ? order : *a < *b ? -1 : *a > *b; /* as they came */
 }
 
+/* In an arena of its own until it is whole: what a file asks for may be many times its size. ret
+ * NULL: it is none, and why is said. */
+static int read_picture(struct arena *a, const char *file, const void *bytes, size_t n,
+			const struct picture **ret, struct err *why)
+{
+	size_t room = a->used_bytes < FINISH_PICTURES_BYTES ? FINISH_PICTURES_BYTES - a->used_bytes
+							    : 1;
+	struct arena own = { .max_bytes = room };
+	struct picture *p = arena_alloc(&own, sizeof *p);
+	int rc = p ? picture_get(p, &own, file, n ? bytes : "", n, why) : -ENOMEM;
+	*ret = NULL;
+	if (!rc) {
+		arena_join(a, &own);
+		*ret = p;
+		return 0;
+	}
+	bool full = own.full;
+	arena_free(&own);
+	if (rc == -ENOMEM && !full)
+		return rc;
+	if (rc == -ENOMEM)
+		(void)err_set(why, rc, "%s: the pictures of the execution take more than %zu MiB",
+			      file, FINISH_PICTURES_BYTES >> 20);
+	return 0;
+}
+
+static int add_picture(struct observed *seen, struct arena *a, const struct carried_picture *c,
+		       const struct picture **items, struct err *err)
+{
+	struct err why = { .text = "" };
+	const void *bytes = c->bytes;
+	size_t n = c->n;
+	int rc = c->load ? c->load(c, &bytes, &n, err) : 0;
+	if (rc)
+		return rc;
+	rc = read_picture(a, c->file ? c->file : "(no name)", bytes, n, &items[seen->n_pictures],
+			  &why);
+	if (!rc && items[seen->n_pictures]) {
+		seen->n_pictures++;
+		return 0;
+	}
+	const char *note = rc ? NULL : arena_printf(a, NOTE_PICTURE "%s", why.text);
+	if (!note || add_note(seen, a, note))
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
 int observed_pictures(struct observed *seen, struct arena *a, const struct carried_picture *list,
 		      size_t n, struct err *err)
 {
 	const struct carried_picture **sorted = arena_array(a, n + 1, sizeof *sorted);
 	const struct picture **items = arena_array(a, n + 1, sizeof *items);
-	int rc = sorted && items ? 0 : -ENOMEM;
-	size_t good = 0;
+	int rc = sorted && items ? 0 : err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !rc && i < n; i++)
 		sorted[i] = &list[i];
 	if (!rc && n)
 		qsort(sorted, n, sizeof *sorted, by_picture_file);
-	for (size_t i = 0; !rc && i < n; i++) {
-		struct err why = { .text = "" };
-		struct picture *p = arena_alloc(a, sizeof *p);
-		rc = p ? picture_get(p, a, sorted[i]->file ? sorted[i]->file : "(no name)",
-				     sorted[i]->bytes ? sorted[i]->bytes : "", sorted[i]->n, &why)
-		       : -ENOMEM;
-		if (!rc) {
-			items[good++] = p;
-			continue;
-		}
-		const char *note = arena_printf(a, NOTE_PICTURE "%s", why.text);
-		if (rc != -ENOMEM)
-			rc = note ? add_note(seen, a, note) : -ENOMEM;
-	}
-	if (rc)
-		return err_set(err, rc, "out of memory");
 	seen->pictures = items;
-	seen->n_pictures = good;
-	return 0;
+	seen->n_pictures = 0;
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = add_picture(seen, a, sorted[i], items, err);
+	return rc;
 }

@@ -49,10 +49,16 @@ struct carried_picture {
 	const char *file; /* without its folder; NULL: not known */
 	const void *bytes;
 	size_t n;
+	int (*load)(const struct carried_picture *p, const void **ret_bytes, size_t *ret_n,
+		    struct err *err); /* as of carried_log */
+	void *arg;
 };
 
+/* The pictures of one arena: past it, those that have no room are left out, with a note. */
+#define FINISH_PICTURES_BYTES ((size_t)512 << 20)
+
 /* Sets pictures of seen, by file as logs are; each lives in the arena. What is none leaves a note,
- * unless the same note is there. Bytes may go afterwards. 0, -ENOMEM. */
+ * unless the same note is there. Bytes may go afterwards. 0, -ENOMEM, or what load answers. */
 int observed_pictures(struct observed *seen, struct arena *a, const struct carried_picture *list,
 		      size_t n, struct err *err);
 

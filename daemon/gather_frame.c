@@ -113,7 +113,7 @@ static int named(struct gather *g, const struct frame *f, struct str run, int64_
 		return rc;
 	int64_t owner = (*ret)->run.uid;
 	/* Root's runner may start programs of other users. */
-	bool roots = owner == 0 && f->type == FRAME_PROCESS;
+	bool roots = owner == 0 && (f->type == FRAME_PROCESS || f->type == FRAME_PICTURE);
 	if (owner != INBOX_UNKNOWN_UID && uid != ROI_UNKNOWN && uid != 0 && uid != owner && !roots)
 		return refuse(g, f, run, "other_user", err);
 	return 1;
@@ -333,6 +333,49 @@ static int take_process(struct gather *g, const struct frame *f, struct err *err
 				    : look_into_pieces(g, log, err);
 }
 
+/* ---- pictures -------------------------------------------------------------------------------- */
+
+/* Its name goes into sentences, and is what tells it from others. */
+static bool is_file(struct str file)
+{
+	if (!file.p || !file.n || file.n > 255)
+		return false;
+	for (size_t i = 0; i < file.n; i++)
+		if ((unsigned char)file.p[i] < ' ' || file.p[i] == 127 || file.p[i] == '/')
+			return false;
+	return true;
+}
+
+static bool is_sound_picture(const struct frame_picture *p)
+{
+	return is_file(p->file) && p->snapshot <= INT64_MAX && p->size <= INBOX_MAX_PICTURE &&
+	       p->data.n <= p->size && p->offset <= p->size - p->data.n &&
+	       (!p->size || p->data.n);
+}
+
+/* What is in it is looked at when the record is made: what can't be read is said there, as where
+ * its runner makes the record. */
+static int take_picture(struct gather *g, const struct frame *f, struct err *err)
+{
+	const struct frame_picture *p = &f->as.picture;
+	struct touched *t;
+	bool whole;
+	int rc = named(g, f, p->run, p->uid, &t, err);
+	if (rc <= 0)
+		return rc;
+	if (!is_exec(p->exec))
+		return refuse(g, f, p->run, "no_execution", err);
+	if (!is_sound_picture(p))
+		return refuse(g, f, p->run, "impossible", err);
+	rc = inbox_put_picture(g->s, t->run.id, g->spool, p, &whole, err);
+	if (rc == -E2BIG)
+		return refuse(g, f, p->run, "too_many_pieces", err);
+	t->news = true;
+	t->count = t->count || whole || p->final == YES;
+	t->due = t->due || (p->final == YES && whole);
+	return rc;
+}
+
 /* ---- context --------------------------------------------------------------------------------- */
 
 /* Steps of a process, in a look that was only for that: name, value. */
@@ -459,8 +502,9 @@ int gather_frame(struct gather *g, const struct batch_sender *from, const struct
 		return take_declare(g, f, err);
 	case FRAME_CONFORMANCE:
 		return take_conformance(g, f, err);
+	case FRAME_PICTURE:
+		return take_picture(g, f, err);
 	case FRAME_AGENT: /* done with the batch */
-	case FRAME_PICTURE: /* not kept: records made here have no device */
 	case FRAME_TYPES:
 		break;
 	}

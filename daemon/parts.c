@@ -61,7 +61,7 @@ static bool has_failed(struct parts *p, const struct frame_execution_end *f)
 struct loading {
 	struct parts *p;
 	struct err *err;
-	size_t cap_logs;
+	size_t cap_logs, cap_pictures;
 	int64_t weight[FRAME_TYPES], real_ns[FRAME_TYPES]; /* of the frames of the whole run */
 };
 
@@ -133,7 +133,43 @@ static int load_log(void *arg, const struct inbox_log *row)
 	return log->row.exec && log->row.stream ? 0 : no_memory(l->err);
 }
 
+static int load_picture(void *arg, const struct inbox_picture *row)
+{
+	struct loading *l = arg;
+	struct parts *p = l->p;
+	if (p->n_pictures == PARTS_LOGS)
+		return err_set(l->err, -E2BIG, "run %s: more than %d pictures", p->run, PARTS_LOGS);
+	struct inbox_picture *pictures =
+		arena_grow(&p->arena, p->pictures, &l->cap_pictures, p->n_pictures + 1,
+			   sizeof *pictures);
+	if (!pictures)
+		return no_memory(l->err);
+	p->pictures = pictures;
+	struct inbox_picture *picture = &p->pictures[p->n_pictures++];
+	*picture = *row;
+	picture->exec = arena_strdup(&p->arena, row->exec);
+	picture->file = arena_strdup(&p->arena, row->file);
+	heard(p, row->spool, row->real_ns);
+	return picture->exec && picture->file ? 0 : no_memory(l->err);
+}
+
 /* They come by execution. */
+static int place_pictures(struct parts *p, struct err *err)
+{
+	struct part_exec *e = NULL;
+	for (size_t i = 0; i < p->n_pictures; i++) {
+		const char *name = p->pictures[i].exec;
+		int rc = e && !strcmp(e->name, name) ? 0 : need_exec(p, name, &e, err);
+		if (rc)
+			return rc;
+		if (!e->n_pictures)
+			e->pictures = &p->pictures[i];
+		e->n_pictures++;
+	}
+	return 0;
+}
+
+/* Likewise. */
 static int place_logs(struct parts *p, struct err *err)
 {
 	struct part_exec *e = NULL;
@@ -163,7 +199,11 @@ int parts_load(struct parts *p, struct store *s, const struct inbox_run *run, st
 		rc = inbox_get_log(s, p->logs[i].row.id, &p->arena, &p->logs[i].said, err);
 		heard(p, p->logs[i].row.spool, p->logs[i].said.real_ns);
 	}
-	return rc ? rc : place_logs(p, err);
+	if (!rc)
+		rc = inbox_each_picture(s, run->id, load_picture, &l, err);
+	if (!rc)
+		rc = place_logs(p, err);
+	return rc ? rc : place_pictures(p, err);
 }
 
 void parts_done(struct parts *p)
@@ -209,6 +249,9 @@ static bool exec_complete(const struct parts *p, const struct part_exec *e)
 	for (size_t i = 0; i < e->n_logs; i++)
 		if (!e->logs[i].row.final)
 			return false;
+	for (size_t i = 0; i < e->n_pictures; i++)
+		if (!e->pictures[i].final)
+			return false;
 	/* Of one that failed there is no time to measure: nobody waits for ranks that maybe never
 	 * began. Those that come make the record anew. */
 	return !*e->name || (e->ended && (e->failed || parts_here(e) >= parts_expected(p, e)));
@@ -234,7 +277,7 @@ static int load_bytes(const struct carried_log *l, const void **ret_bytes, size_
 {
 	const struct part_load *load = l->arg;
 	struct buf *b = &load->loader->bytes;
-	int rc = inbox_get_log_bytes(load->loader->s, load->log, b, err);
+	int rc = inbox_get_log_bytes(load->loader->s, load->id, b, err);
 	*ret_bytes = b->data;
 	*ret_n = b->len;
 	return rc;
@@ -253,7 +296,7 @@ int parts_carry(struct arena *a, struct part_loader *loader, const struct part_l
 		const struct part_log *log = &logs[i];
 		if (log->row.snapshot < 0)
 			continue;
-		loads[i] = (struct part_load){ .loader = loader, .log = log->row.id };
+		loads[i] = (struct part_load){ .loader = loader, .id = log->row.id };
 		list[*ret_n] = (struct carried_log){ .file = arena_str(a, log->said.file),
 						     .cpus = arena_str(a, log->said.cpus),
 						     .threads = log->said.threads,
@@ -263,6 +306,38 @@ int parts_carry(struct arena *a, struct part_loader *loader, const struct part_l
 		    (log->said.cpus.p && !list[*ret_n].cpus))
 			return no_memory(err);
 		++*ret_n;
+	}
+	return 0;
+}
+
+static int load_picture_bytes(const struct carried_picture *c, const void **ret_bytes,
+			      size_t *ret_n, struct err *err)
+{
+	const struct part_load *load = c->arg;
+	struct buf *b = &load->loader->bytes;
+	int rc = inbox_get_picture_bytes(load->loader->s, load->id, b, err);
+	*ret_bytes = b->data;
+	*ret_n = b->len;
+	return rc;
+}
+
+int parts_carry_pictures(struct arena *a, struct part_loader *loader,
+			 const struct inbox_picture *pictures, size_t n,
+			 struct carried_picture **ret, size_t *ret_n, struct err *err)
+{
+	struct carried_picture *list = arena_array(a, n + 1, sizeof *list);
+	struct part_load *loads = arena_array(a, n + 1, sizeof *loads);
+	*ret = list;
+	*ret_n = 0;
+	if (!list || !loads)
+		return no_memory(err);
+	for (size_t i = 0; i < n; i++) {
+		if (pictures[i].snapshot < 0)
+			continue;
+		loads[i] = (struct part_load){ .loader = loader, .id = pictures[i].id };
+		list[(*ret_n)++] = (struct carried_picture){ .file = pictures[i].file,
+							     .load = load_picture_bytes,
+							     .arg = &loads[i] };
 	}
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include "store/inbox.h"
 
 #define PARTS_EXECS 4096     /* of one run; of more no record is made */
-#define PARTS_LOGS (1 << 17) /* likewise */
+#define PARTS_LOGS (1 << 17) /* likewise; and so many pictures */
 
 struct part_log {
 	struct inbox_log row;
@@ -25,6 +25,8 @@ struct part_exec {
 	struct frame_execution_end end;
 	struct part_log *logs;
 	size_t n_logs;
+	struct inbox_picture *pictures; /* likewise */
+	size_t n_pictures;
 };
 
 struct parts {
@@ -37,6 +39,8 @@ struct parts {
 	size_t n_execs, cap_execs;
 	struct part_log *logs;
 	size_t n_logs;
+	struct inbox_picture *pictures;
+	size_t n_pictures;
 	int64_t spool;          /* one of those that told of it; 0: none */
 	int64_t from_ns, to_ns; /* times of what is known; ROI_UNKNOWN */
 };
@@ -55,24 +59,30 @@ double parts_here(const struct part_exec *e);
 /* Is everything here? */
 bool parts_complete(const struct parts *p);
 
-/* Reads logs one after the other; all-zero but for the store is valid. */
+/* Reads logs and pictures one after the other; all-zero but for the store is valid. */
 struct part_loader {
 	struct store *s;
 	struct buf bytes;
 };
 struct part_load {
 	struct part_loader *loader;
-	int64_t log;
+	int64_t id; /* of the log, or the picture */
 };
 /* list[n] for observed_logs, of those logs of which a whole look is here: how many, or -ENOMEM. In
  * the arena. */
 int parts_carry(struct arena *a, struct part_loader *loader, const struct part_log *logs, size_t n,
 		struct carried_log **ret, size_t *ret_n, struct err *err);
 
+/* The same for observed_pictures. */
+int parts_carry_pictures(struct arena *a, struct part_loader *loader,
+			 const struct inbox_picture *pictures, size_t n,
+			 struct carried_picture **ret, size_t *ret_n, struct err *err);
+
 /* What following its processes cost, into the record. log_bytes: where the runner does not tell. */
 void parts_cost(const struct parts *p, struct observer *o);
 
-/* Caveats about what the agents lost of this run, and about logs that end before their process. */
+/* Caveats about what the agents lost of this run, about logs that end before their process, and
+ * pictures of which only a part is here. */
 int parts_losses(const struct parts *p, struct store *s, struct record *rec, struct err *err);
 
 /* The record of a run that was announced. rec is initialised by this call, also when it fails.

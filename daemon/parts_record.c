@@ -56,6 +56,16 @@ static int see_unended(struct making *m, const struct part_exec *e, struct obser
 	return 0;
 }
 
+static int see_pictures(struct making *m, const struct part_exec *e, struct observed *seen,
+			struct err *err)
+{
+	struct carried_picture *list;
+	size_t n;
+	int rc = parts_carry_pictures(&m->arena, &m->loader, e->pictures, e->n_pictures, &list, &n,
+				      err);
+	return rc ? rc : observed_pictures(seen, &m->arena, list, n, err);
+}
+
 static int see(struct making *m, const struct part_exec *e, struct err *err)
 {
 	struct observed *seen = &m->seen[m->n];
@@ -68,7 +78,7 @@ static int see(struct making *m, const struct part_exec *e, struct err *err)
 	if (!rc)
 		rc = observed_logs(seen, &m->logs[m->n], &m->arena, list, n, err);
 	m->n++; /* its logs are to be freed */
-	return rc;
+	return rc ? rc : see_pictures(m, e, seen, err);
 }
 
 static int by_order(const void *x, const void *y)
@@ -185,6 +195,18 @@ static int put_loss(void *arg, const struct inbox_lost *l)
 			     l->text ? l->text : "");
 }
 
+/* Of those that are there observed_pictures says what is wrong with them. */
+static int put_cut_pictures(const struct parts *p, struct record *rec)
+{
+	int rc = 0;
+	for (size_t i = 0; i < p->n_pictures && !rc; i++)
+		if (p->pictures[i].snapshot < 0)
+			rc = record_caveat(rec, "picture_unreadable",
+					   "%s: only a part of the picture %s came from its node.",
+					   p->pictures[i].exec, p->pictures[i].file);
+	return rc;
+}
+
 int parts_losses(const struct parts *p, struct store *s, struct record *rec, struct err *err)
 {
 	size_t early = 0, unplaced = 0;
@@ -205,6 +227,8 @@ int parts_losses(const struct parts *p, struct store *s, struct record *rec, str
 				   "%zu process%s told of the run and not of the execution: their "
 				   "marks are left out.",
 				   unplaced, unplaced == 1 ? "" : "es");
+	if (!rc)
+		rc = put_cut_pictures(p, rec);
 	return rc == -ENOMEM ? no_memory(err) : rc;
 }
 

@@ -33,8 +33,10 @@ static struct arena_block *block_new(const struct arena *a, size_t bytes)
 void *arena_alloc(struct arena *a, size_t bytes)
 {
 	size_t max = a->max_bytes ? a->max_bytes : DEFAULT_MAX_BYTES;
-	if (bytes > max || a->used_bytes > max - bytes)
+	if (bytes > max || a->used_bytes > max - bytes) {
+		a->full = true;
 		return NULL;
+	}
 	size_t align = _Alignof(max_align_t);
 	size_t need = (bytes + align - 1) / align * align;
 	struct arena_block *b = a->blocks;
@@ -111,6 +113,23 @@ void *arena_grow(struct arena *a, void *items, size_t *cap, size_t n, size_t ite
 		memcpy(grown, items, *cap * item_bytes);
 	*cap = room;
 	return grown;
+}
+
+void arena_join(struct arena *a, struct arena *from)
+{
+	struct arena_block *last = from->blocks;
+	while (last && last->next)
+		last = last->next;
+	/* Behind the current block, whose rest stays usable. */
+	if (last && a->blocks) {
+		last->next = a->blocks->next;
+		a->blocks->next = from->blocks;
+	} else if (last) {
+		a->blocks = from->blocks;
+	}
+	a->used_bytes += from->used_bytes;
+	from->blocks = NULL;
+	from->used_bytes = 0;
 }
 
 void arena_free(struct arena *a)

@@ -428,10 +428,13 @@ static int take_pictures(struct observed *seen, struct capture *c, struct err *e
 {
 	struct carried_picture *list = arena_array(&c->arena, c->n_blobs + 1, sizeof *list);
 	size_t n = 0;
-	for (size_t i = 0; list && i < c->n_blobs; i++)
-		if (c->blobs[i].kind == BLOB_PICTURE)
-			list[n++] = (struct carried_picture){ c->blobs[i].name, c->blobs[i].data,
-							      c->blobs[i].n };
+	for (size_t i = 0; list && i < c->n_blobs; i++) {
+		const struct blob *b = &c->blobs[i];
+		if (b->kind != BLOB_PICTURE)
+			continue;
+		list[n] = (struct carried_picture){ .file = b->name, .bytes = b->data, .n = b->n };
+		n++;
+	}
 	return list ? observed_pictures(seen, &c->arena, list, n, err) : -ENOMEM;
 }
 

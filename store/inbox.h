@@ -16,10 +16,13 @@
 #include "lib/arena.h"
 #include "lib/buf.h"
 #include "schema/batch.h"
+#include "schema/picture.h"
 #include "store/store.h"
 
 #define INBOX_UNKNOWN_UID (-1)
 #define INBOX_MAX_LOG (256u << 20) /* bytes of one mark log */
+/* Of one picture. What is larger was cut by its runner, to be too large for a reader. */
+#define INBOX_MAX_PICTURE (PICTURE_MAX_BYTES + 4096)
 
 /* ---- the clock ------------------------------------------------------------------------------ */
 
@@ -248,5 +251,23 @@ int inbox_each_log(struct store *s, int64_t run, int (*each)(void *arg, const st
 int inbox_get_log(struct store *s, int64_t log, struct arena *a, struct frame_process *ret,
 		  struct err *err);
 int inbox_get_log_bytes(struct store *s, int64_t log, struct buf *ret, struct err *err);
+
+/* A piece of what a collector left of a process, likewise. Known by run, execution, user and file.
+ */
+int inbox_put_picture(struct store *s, int64_t run, int64_t spool, const struct frame_picture *p,
+		      bool *ret_whole, struct err *err);
+
+struct inbox_picture {
+	int64_t id, spool, uid;
+	const char *exec, *file;
+	int64_t real_ns;  /* of the first look; ROI_UNKNOWN */
+	int64_t snapshot; /* of the newest whole look; -1: none is whole */
+	bool final;       /* that look is from after the end of its process */
+};
+/* In the order of execution, file and user. */
+int inbox_each_picture(struct store *s, int64_t run,
+		       int (*each)(void *arg, const struct inbox_picture *p), void *arg,
+		       struct err *err);
+int inbox_get_picture_bytes(struct store *s, int64_t picture, struct buf *ret, struct err *err);
 
 #endif

@@ -41,7 +41,7 @@ enum statement {
 	STMT_ADD_CONFORMANCE,
 	STMT_EACH_CONFORMANCE,
 	STMT_INBOX, /* those of store/sqlite_inbox.h */
-	STMT_N = STMT_INBOX + 72,
+	STMT_N = STMT_INBOX + 80,
 };
 
 /* The columns that run and, with a prefix, the cell's ok_... and last_... share, in one order. */

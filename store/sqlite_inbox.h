@@ -9,6 +9,8 @@
 #include "store/spans.h"
 #include "store/sqlite.h"
 
+#define IN_LOOK_STATEMENTS 8 /* of store/sqlite_inbox_look.c, for each kind of file */
+
 enum inbox_statement {
 	IN_AGE = STMT_INBOX,
 	IN_SET_AGE,
@@ -58,23 +60,21 @@ enum inbox_statement {
 	IN_EACH_FRAME,
 	IN_FIND_LOG,
 	IN_NEW_LOG,
-	IN_SET_LOG,
 	IN_GET_META,
 	IN_PUT_META,
 	IN_EACH_META,
-	IN_PUT_PIECE,
-	IN_PIECES,
-	IN_COUNT_PIECES,
-	IN_SNAPSHOTS,
-	IN_DROP_PIECES,
-	IN_DROP_SNAPSHOT,
-	IN_PIECE_BYTES,
-	IN_PROGRESS,
+	IN_LOG_LOOKS,
+	IN_PICTURE_LOOKS = IN_LOG_LOOKS + IN_LOOK_STATEMENTS,
+	IN_PROGRESS = IN_PICTURE_LOOKS + IN_LOOK_STATEMENTS,
 	IN_NOTE_PROGRESS,
 	IN_GET_PROGRESS,
 	IN_EACH_LOG,
 	IN_OTHER_FRAMES,
 	IN_OTHER_LOGS,
+	IN_FIND_PICTURE,
+	IN_NEW_PICTURE,
+	IN_EACH_PICTURE,
+	IN_OTHER_PICTURES,
 	IN_DECLARED,
 	IN_END,
 };
@@ -95,6 +95,33 @@ void in_bind_blob(sqlite3_stmt *stmt, int at, struct str bytes);
 int64_t in_ns(sqlite3_stmt *stmt, int column); /* NULL is ROI_UNKNOWN */
 struct str in_text(sqlite3_stmt *stmt, int column);
 struct str in_blob(sqlite3_stmt *stmt, int column);
+
+/* ---- looks at files of processes ------------------------------------------------------------- */
+
+/* The tables of a kind of file, as texts of statements. */
+struct in_looks {
+	enum inbox_statement first;
+	const char *set, *put, *pieces, *count, *snapshots, *drop_half, *drop_old, *bytes;
+};
+extern const struct in_looks in_log_looks, in_picture_looks;
+
+struct in_look {
+	int64_t id, snapshot, final; /* snapshot: the newest whole one, -1: none */
+	bool is_new;                 /* its row was made just now */
+};
+
+struct in_piece {
+	int64_t snapshot, size, at;
+	struct str data;
+};
+
+/* Within a transaction. What is older than the newest whole look changes nothing. ret_whole: set
+ * where this look is whole by it. -E2BIG: more pieces than a look can have. */
+int in_look_put(struct store *s, const struct in_looks *k, struct in_look *l,
+		const struct in_piece *p, bool final, bool *ret_whole, struct err *err);
+/* Of the newest whole look, in the place of what ret has. */
+int in_look_bytes(struct store *s, const struct in_looks *k, int64_t file, struct buf *ret,
+		  struct err *err);
 
 /* ---- what is known of senders, in memory ----------------------------------------------------- */
 

@@ -284,6 +284,11 @@ int inbox_refuse_others(struct store *s, int64_t run, int64_t uid, uint64_t *ret
 				   "DELETE FROM inbox_log WHERE run = ?1 AND uid NOT IN (?2, 0, "
 				   "-1) AND ?2 <> 0",
 				   run, uid, ret_n, err);
+	if (!rc)
+		rc = remove_others(s, IN_OTHER_PICTURES,
+				   "DELETE FROM inbox_picture WHERE run = ?1 AND uid NOT IN (?2, "
+				   "0, -1) AND ?2 <> 0",
+				   run, uid, ret_n, err);
 	return sql_end(s, rc, err);
 }
 

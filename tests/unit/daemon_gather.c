@@ -629,11 +629,11 @@ static void runs_in_progress_tell_how_far_they_are(void **state)
 	put_start(&f, 1);
 	assert_running(&w, "");
 	(void)say(&w, 0, &f.items[0], 1);
-	assert_running(&w, WHO "0 of 3, -\n");
+	assert_running(&w, WHO "0 of 4, -\n");
 	(void)say(&w, 0, &f.items[1], 1);
-	assert_running(&w, WHO "0 of 3, warmup.0, ends at 21\n");
+	assert_running(&w, WHO "0 of 4, warmup.0, ends at 28\n");
 	(void)say(&w, 0, &f.items[2], 2);
-	assert_running(&w, WHO "1 of 3, clean.0, ends at 24\n");
+	assert_running(&w, WHO "1 of 4, clean.0, ends at 31\n");
 	struct frame c;
 	struct buf values = { 0 };
 	frame_clear(&c, FRAME_CONTEXT);
@@ -643,7 +643,7 @@ static void runs_in_progress_tell_how_far_they_are(void **state)
 	c.as.context.scope = str_of("process:boot-0-1.0");
 	c.as.context.values = batch_list(&values);
 	(void)say(&w, 0, &c, 1);
-	assert_running(&w, WHO "1 of 3, clean.0, step 42 of 100, ends at 24\n");
+	assert_running(&w, WHO "1 of 4, clean.0, step 42 of 100, ends at 31\n");
 	w.told[0] = 0;
 	gather_each_change(w.g, hear, &w);
 	assert_string_equal(w.told, "progress " RUN "\n");
@@ -681,9 +681,9 @@ static void what_the_runner_does_not_expect_the_last_result_tells(void **state)
 	f.items[0].as.run_announce.steps = (double)NAN;
 	put_start(&f, 0);
 	(void)say(&w, 0, f.items, 2);
-	assert_running(&w, WHO "0 of 3, warmup.0\n");
+	assert_running(&w, WHO "0 of 4, warmup.0\n");
 	add(w.s, &rec);
-	assert_running(&w, WHO "0 of 3, warmup.0, ends at 27\n");
+	assert_running(&w, WHO "0 of 4, warmup.0, ends at 36\n");
 	record_done(&rec);
 	arena_free(&f.a);
 	stop(&w);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/carry.h"
+#include "core/category.h"
 #include "core/finish.h"
 #include "daemon/gather.h"
 #include "lib/num.h"
@@ -21,10 +22,12 @@
 #define REAL INT64_C(1790657521000000000) /* when it was announced */
 #define AGENTS 3
 #define RANKS 4
-#define EXECUTIONS 3
+#define EXECUTIONS 4
+#define PROFILED (EXECUTIONS - 1) /* the one with pictures */
 #define SECOND GATHER_SECOND
 
-static const char *const exec_names[EXECUTIONS] = { "warmup.0", "clean.0", "clean.1" };
+static const char *const exec_names[EXECUTIONS] = { "warmup.0", "clean.0", "clean.1",
+						     "profiled.opencl" };
 
 /* In memory where there is a place for it: thousands of commits are not about the disk here. */
 static inline int make_quick_folder(void **state)
@@ -181,6 +184,70 @@ static inline struct str log_text(char text[200], int exec, int rank)
 	return (struct str){ .p = text, .n = (size_t)n };
 }
 
+/* What a collector left of a process in it: a device that two share. final no: as it was before. */
+static inline void put_picture(struct buf *b, int rank, bool final)
+{
+	double busy = (rank + 1) * 1e8 + (final ? 1234 : 0), sums[4][CATEGORIES] = { { 0 } };
+	const double windows[] = { 0, 1e9 }, ranges[] = { 1000, 1000 + busy }, bins[] = { 40, 5 };
+	const char *const observes[] = { "compute", "copy_h2d" };
+	char name[16], stream[32];
+	struct picture p;
+	struct picture_device device;
+	struct picture_op op;
+	(void)snprintf(name, sizeof name, "%d", rank);
+	(void)snprintf(stream, sizeof stream, "boot-%d-%d.0", rank, PROFILED);
+	picture_clear(&p);
+	block_clear(&picture_device_block, &device);
+	block_clear(&picture_op_block, &op);
+	p.collector = "opencl";
+	p.observes = (struct txts){ .items = (const char **)(uintptr_t)observes, .n = 2 };
+	p.status = "ok";
+	p.final = final ? YES : NO;
+	p.run = RUN;
+	p.exec = exec_names[PROFILED];
+	p.stream = stream;
+	p.host = "a";
+	p.boot = "boot";
+	p.pid = p.rank = name;
+	p.clock = "monotonic";
+	p.base_s = 100;
+	p.base_ns = 0;
+	p.found = YES;
+	p.entries = 1;
+	p.gross_ns = p.wall_ns = 1e9;
+	p.windows = (struct nums){ .items = (double *)(uintptr_t)windows, .n = 2 };
+	sums[0][COMPUTE] = sums[3][COMPUTE] = busy;
+	sums[1][COMPUTE] = 5;
+	p.roi.time_ns = (struct nums){ .items = sums[0], .n = CATEGORIES };
+	p.roi.ops = (struct nums){ .items = sums[1], .n = CATEGORIES };
+	p.roi.bytes = (struct nums){ .items = sums[2], .n = CATEGORIES };
+	p.roi.union_ns = (struct nums){ .items = sums[3], .n = CATEGORIES };
+	p.roi.op_sum_ns = p.roi.busy_ns = p.roi.device_busy_ns = busy;
+	p.roi.untimed = 0;
+	p.whole = p.roi;
+	device.name = rank % 2 ? "Device 1" : "Device 0";
+	device.id = device.name + 7;
+	device.busy_ns = device.whole_busy_ns = busy;
+	device.busy = (struct nums){ .items = (double *)(uintptr_t)ranges, .n = 2 };
+	device.closed_ns = 0;
+	p.devices.items = &device;
+	p.devices.n = 1;
+	op.name = rank ? "probe_step" : "probe_check";
+	op.category = COMPUTE;
+	op.count = 5;
+	op.total_ns = busy;
+	op.min_ns = 1;
+	op.max_ns = busy - 4;
+	op.bins = (struct nums){ .items = (double *)(uintptr_t)bins, .n = 2 };
+	p.ops.items = p.whole_ops.items = &op;
+	p.ops.n = p.whole_ops.n = 1;
+	p.dropped = p.late = p.late_marks = p.graphs = p.pending = 0;
+	p.gap.total_ns = 1e9 - busy;
+	p.gap.sync_ns = 1e6;
+	picture_put(b, &p);
+	assert_false(b->failed);
+}
+
 static inline void known_record(struct record *rec, bool end)
 {
 	record_init(rec);
@@ -193,7 +260,7 @@ static inline void known_record(struct record *rec, bool end)
 	b->kind = "measured";
 	b->utc = "2026-09-29T04:52:01Z";
 	b->measurement.region = "markers";
-	b->measurement.cleans_asked = EXECUTIONS - 1;
+	b->measurement.cleans_asked = EXECUTIONS - 2;
 	b->measurement.warmups = 1;
 	b->inputs.ranks = RANKS;
 	if (end) {
@@ -242,6 +309,17 @@ static inline struct buf directly(void)
 		see(&seen[i], i);
 		assert_int_equal(observed_logs(&seen[i], &logs[i], &a, list, RANKS, NULL), 0);
 	}
+	static char file[RANKS][32];
+	struct carried_picture list[RANKS];
+	struct buf bytes[RANKS] = { { .data = NULL } };
+	for (int r = 0; r < RANKS; r++) {
+		put_picture(&bytes[r], r, true);
+		(void)snprintf(file[r], sizeof file[r], "l.%d.opencl.roipic", r);
+		list[r] = (struct carried_picture){ .file = file[r],
+						    .bytes = bytes[r].data,
+						    .n = bytes[r].len };
+	}
+	assert_int_equal(observed_pictures(&seen[PROFILED], &a, list, RANKS, NULL), 0);
 	const struct run_close close = { .complete = true,
 					 .planned = EXECUTIONS,
 					 .begun_real_ns = REAL };
@@ -250,6 +328,8 @@ static inline struct buf directly(void)
 	record_done(&rec);
 	for (int i = 0; i < EXECUTIONS; i++)
 		roilogs_done(&logs[i]);
+	for (int r = 0; r < RANKS; r++)
+		buf_done(&bytes[r]);
 	arena_free(&a);
 	return b;
 }
@@ -359,6 +439,29 @@ static inline void put_look(struct frames *f, int agent, int exec, int rank, uin
 	}
 }
 
+/* The same of what a collector left. */
+static inline void put_picture_look(struct frames *f, int agent, int rank, uint64_t snapshot,
+				    size_t piece, bool final)
+{
+	struct buf b = { 0 };
+	char name[32];
+	put_picture(&b, rank, final);
+	for (size_t at = 0; at < b.len; at += piece) {
+		struct frame_picture *p = &more(f, agent, FRAME_PICTURE)->as.picture;
+		p->run = str_of(RUN);
+		p->exec = str_of(exec_names[PROFILED]);
+		(void)snprintf(name, sizeof name, "l.%d.opencl.roipic", rank);
+		p->file = lend_text(f, name);
+		p->snapshot = snapshot;
+		p->size = b.len;
+		p->offset = at;
+		p->data = lend(f, b.data + at, b.len - at < piece ? b.len - at : piece);
+		p->final = final ? YES : NO;
+		p->uid = 1000;
+	}
+	buf_done(&b);
+}
+
 static inline void put_end(struct frames *f, int exec)
 {
 	struct carry carry = { .row = { 0 } };
@@ -397,6 +500,12 @@ static inline void put_run(struct frames *f)
 			put_look(f, agent, i, r, 10, 30, false, false);
 			put_look(f, agent, i, r, 20, 50, true, false);
 			put_look(f, 0, i, r, 30, 200, true, true);
+			if (i != PROFILED)
+				continue;
+			put_picture_look(f, agent, r, 10, 300, false);
+			put_picture_look(f, agent, r, 20, 250, true);
+			if (r < 2)
+				put_picture_look(f, 0, r, 30, BATCH_CHUNK, true);
 		}
 		put_end(f, i);
 	}
