@@ -33,6 +33,10 @@ static const struct route_param ledger_params[] = {
 	{ "until", PARAM_UTC, "up to this time; else up to the newest that came" },
 };
 
+static const struct route_param conformance_params[] = {
+	{ "collector", PARAM_NAME, "only this collector" },
+};
+
 #define PARAMS(p) p, sizeof p / sizeof *p
 #define V1 "/api/v1/"
 
@@ -62,10 +66,19 @@ const struct route routes[] = {
 	  PARAMS(context_params) },
 	{ "GET", V1 "running", "runs in progress, oldest first", MEDIA_JSON, ON_READER, false,
 	  false, handle_running, NULL, 0 },
-	{ "GET", V1 "platforms", "platforms that have runs", MEDIA_JSON | MEDIA_CSV, ON_READER,
-	  false, true, handle_platforms, NULL, 0 },
-	{ "GET", V1 "platforms/{id}", "one platform, with the facts of its newest run", MEDIA_JSON,
+	{ "GET", V1 "platforms", "platforms that have runs, or were tested for conformance",
+	  MEDIA_JSON | MEDIA_CSV, ON_READER, false, true, handle_platforms, NULL, 0 },
+	{ "GET", V1 "platforms/{id}",
+	  "one platform, with the facts of its newest run and its conformance", MEDIA_JSON,
 	  ON_READER, false, true, handle_platform, NULL, 0 },
+	{ "GET", V1 "conformance", "the newest conformance result of each platform and collector",
+	  MEDIA_JSON | MEDIA_CSV, ON_READER, false, true, handle_conformance,
+	  PARAMS(conformance_params) },
+	{ "GET", V1 "conformance/{id}",
+	  "of one platform, by its id: the newest result of each collector, each check with its "
+	  "detail, and the results before",
+	  MEDIA_JSON | MEDIA_CSV, ON_READER, false, true, handle_conformance_of,
+	  PARAMS(conformance_params) },
 	{ "GET", V1 "ledger",
 	  "what came from each agent, and is anything missing between two times", MEDIA_JSON,
 	  ON_READER, false, false, handle_ledger, PARAMS(ledger_params) },

@@ -91,6 +91,8 @@ int handle_delete_run(const struct call *c, struct answer *a, struct err *err);
 int handle_running(const struct call *c, struct answer *a, struct err *err);
 int handle_platforms(const struct call *c, struct answer *a, struct err *err);
 int handle_platform(const struct call *c, struct answer *a, struct err *err);
+int handle_conformance(const struct call *c, struct answer *a, struct err *err);
+int handle_conformance_of(const struct call *c, struct answer *a, struct err *err);
 
 /* The JSON of o, which is taken, becomes the body. -ENOMEM. */
 int answer_json_take(struct answer *a, json_t *o, struct err *err);
