@@ -104,12 +104,13 @@ static void *work(void *arg)
 {
 	const struct timespec pause = { .tv_nsec = FLUSH_APART_NS };
 	(void)arg;
+	live_thread();
 	for (;;) {
 		bool early = sleep_a_period();
 		bool wanted = __atomic_exchange_n(&flush_wanted, false, __ATOMIC_ACQ_REL);
 		if (wanted)
 			(void)nanosleep(&pause, NULL);
-		if (!cupti_on() || __atomic_load_n(&ending, __ATOMIC_ACQUIRE))
+		if (!cupti_on() || __atomic_load_n(&ending, __ATOMIC_ACQUIRE) || live_alone())
 			return NULL;
 		if (pthread_mutex_lock(&busy))
 			continue;

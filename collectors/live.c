@@ -12,13 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Its owner may come again (a fork in the middle of something): it learns that instead of waiting.
- */
-struct live live = {
-	.lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,
-	.write = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,
-};
-static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+struct live live;
 
 int64_t live_now(void)
 {
@@ -30,6 +24,20 @@ int64_t live_now(void)
 bool live_is_on(void)
 {
 	return GET_ACQUIRE(live.state) == LIVE_ON && live.pid == getpid();
+}
+
+int live_lock(void)
+{
+	int rc = lock_take(&live.lock);
+	if (!rc)
+		live_marks_tell();
+	return rc;
+}
+
+void live_unlock(void)
+{
+	live_marks_tell();
+	lock_give(&live.lock);
 }
 
 /* ---- start ---------------------------------------------------------------------------------- */
@@ -74,14 +82,16 @@ static int start(const struct live_options *o)
 
 int live_start(const struct live_options *o)
 {
+	static uint64_t starting;
 	int saved = errno;
-	(void)pthread_mutex_lock(&start_lock);
+	if (lock_take(&starting)) /* a child, forked in the middle of its parent's start */
+		return -ENOENT;
 	if (live.pid != getpid()) {
 		live.pid = getpid();
 		live.rc = start(o);
 	}
 	int rc = live.rc;
-	(void)pthread_mutex_unlock(&start_lock);
+	lock_give(&starting);
 	errno = saved;
 	return rc;
 }
@@ -92,13 +102,14 @@ void live_refuse(const char *status, const char *why_format, ...)
 	va_list args;
 	if (!live_is_on())
 		return;
-	(void)pthread_mutex_lock(&live.lock);
-	(void)snprintf(live.status, sizeof live.status, "%s", status);
-	va_start(args, why_format);
-	(void)vsnprintf(live.why, sizeof live.why, why_format, args);
-	va_end(args);
-	(void)pthread_mutex_unlock(&live.lock);
-	live_write(false);
+	if (live_lock() == 0) {
+		(void)snprintf(live.status, sizeof live.status, "%s", status);
+		va_start(args, why_format);
+		(void)vsnprintf(live.why, sizeof live.why, why_format, args);
+		va_end(args);
+		live_unlock();
+		(void)live_write(false);
+	}
 	errno = saved;
 }
 
@@ -109,20 +120,20 @@ struct flow *live_take(void)
 {
 	if (!live_is_on())
 		return NULL;
-	int saved = errno, rc = pthread_mutex_lock(&live.lock);
+	int saved = errno, rc = live_lock();
 	errno = saved;
 	if (rc)
 		return NULL;
 	if (GET(live.state) == LIVE_ON)
 		return live.flow;
-	(void)pthread_mutex_unlock(&live.lock);
+	live_unlock();
 	return NULL;
 }
 
 void live_give(struct flow *f)
 {
 	if (f)
-		(void)pthread_mutex_unlock(&live.lock);
+		live_unlock();
 }
 
 void live_pending(int64_t change)
@@ -155,29 +166,29 @@ void live_note(const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	if (pthread_mutex_lock(&live.lock) == 0) {
+	if (live_lock() == 0) {
 		note(text);
-		(void)pthread_mutex_unlock(&live.lock);
+		live_unlock();
 	}
 	errno = saved;
 }
 
 void live_runtime(const char *runtime)
 {
-	if (!live_is_on() || pthread_mutex_lock(&live.lock))
+	if (!live_is_on() || live_lock())
 		return;
 	(void)snprintf(live.runtime, sizeof live.runtime, "%s", runtime);
-	(void)pthread_mutex_unlock(&live.lock);
+	live_unlock();
 }
 
 void live_clock(double offset_ns, double drift_ns, double error_ns)
 {
-	if (!live_is_on() || pthread_mutex_lock(&live.lock))
+	if (!live_is_on() || live_lock())
 		return;
 	live.clock_offset_ns = offset_ns;
 	live.clock_drift_ns = drift_ns;
 	live.clock_error_ns = error_ns;
-	(void)pthread_mutex_unlock(&live.lock);
+	live_unlock();
 }
 
 /* ---- what it costs ---------------------------------------------------------------------------

@@ -44,6 +44,11 @@ void live_clock(double offset_ns, double drift_ns, double error_ns);
 struct flow *live_take(void);
 void live_give(struct flow *f);
 
+/* A thread of the collector's own calls this as it begins, and asks now and then whether it is to end:
+ * all threads of the program have (main by pthread_exit), and the process ends with the last of ours. */
+void live_thread(void);
+bool live_alone(void);
+
 /* Operations under way: the picture says how many never came. */
 void live_pending(int64_t change);
 

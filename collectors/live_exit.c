@@ -3,6 +3,7 @@
 #include "collectors/live_impl.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,10 +32,12 @@ void live_finish_here(void)
 	if (live.o.flush)
 		live.o.flush(true);
 	live_cpu_end(cpu);
-	live_write(true);
+	int rc = live_write(true);
 	PUT_RELEASE(live.state, LIVE_FINISHED);
 	PUT_RELEASE(live.done, 1);
-	live_marks_stop();
+	/* In a signal handler that has interrupted us others wait for what its thread has. */
+	if (rc != -EDEADLK)
+		live_marks_stop();
 	writer_ring();
 }
 
@@ -70,8 +73,9 @@ static void tell_preloaded(void)
 
 static void on_term(int number)
 {
-	bool again = __atomic_exchange_n(&live.terminated, 1, __ATOMIC_RELAXED);
-	if (!again && live_is_on() && live.has_writer) {
+	/* Not so in a child of vfork, which has this memory, too. */
+	bool on = live_is_on() && live.has_writer;
+	if (on && !__atomic_exchange_n(&live.terminated, 1, __ATOMIC_RELAXED)) {
 		writer_ring();
 		return;
 	}
@@ -106,9 +110,9 @@ static bool locked;
 
 static void before_fork(void)
 {
-	locked = live_is_on() && pthread_mutex_lock(&live.write) == 0;
-	if (locked && pthread_mutex_lock(&live.lock)) {
-		(void)pthread_mutex_unlock(&live.write);
+	locked = live_is_on() && lock_take(&live.write) == 0;
+	if (locked && live_lock()) {
+		lock_give(&live.write);
 		locked = false;
 	}
 }
@@ -117,8 +121,8 @@ static void after_in_parent(void)
 {
 	if (!locked)
 		return;
-	(void)pthread_mutex_unlock(&live.lock);
-	(void)pthread_mutex_unlock(&live.write);
+	live_unlock();
+	lock_give(&live.write);
 }
 
 /* The flow stays where it is, unused: what the parent's other threads were about to do with its
@@ -128,11 +132,7 @@ static void after_in_child(void)
 	void (*child)(void) = live.o.child;
 	if (live.state == LIVE_NONE)
 		return;
-	struct live fresh = {
-		.lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,
-		.write = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,
-	};
-	memcpy(&live, &fresh, sizeof live);
+	memset(&live, 0, sizeof live);
 	if (child)
 		child();
 }

@@ -1,6 +1,6 @@
-/* Inside of live.c and its parts: live_marks.c (the marks of the program), live_sample.c (its
- * threads), live_write.c (the picture's file), live_writer.c (the thread that writes), live_exit.c
- * (ends, forks). */
+/* Inside of live.c and its parts: live_lock.c (locks), live_marks.c (the marks of the program),
+ * live_sample.c (its threads), live_write.c (the picture's file), live_writer.c (the thread that
+ * writes), live_exit.c (ends, forks). */
 #ifndef COLLECTORS_LIVE_IMPL_H
 #define COLLECTORS_LIVE_IMPL_H
 
@@ -20,6 +20,7 @@
 
 #define LIVE_NOTES 32
 #define LIVE_THREADS 64 /* that are looked at, of those that mark */
+#define LIVE_MARKS 1024 /* that wait for the next one with work for the flow */
 
 enum live_state {
 	LIVE_NONE,     /* not started; also in a forked child */
@@ -35,9 +36,9 @@ struct live_thread {
 };
 
 struct live {
-	pthread_mutex_t lock;  /* of all that is not atomic */
-	pthread_mutex_t write; /* one picture at a time; taken before lock */
-	uint32_t state;        /* enum live_state; atomic */
+	uint64_t lock;  /* of all that is not atomic: live_lock */
+	uint64_t write; /* of the file; nobody waits for the first with this one */
+	uint32_t state; /* enum live_state; atomic */
 	pid_t pid;
 	int rc; /* of live_start */
 	struct live_options o;
@@ -57,6 +58,11 @@ struct live {
 	uint32_t inside;            /* the region is open; atomic, a hint */
 	uint64_t regions_folded;    /* entries from before that are known as a sum only */
 
+	struct roimeter_watched marks[LIVE_MARKS];
+	uint32_t n_marks;    /* atomic: a signal handler may add one */
+	bool announced;      /* who has the lock has it from SOON on */
+	uint64_t marks_lost; /* atomic */
+
 	/* The threads of the program. */
 	struct live_thread threads[LIVE_THREADS];
 	size_t n_threads;
@@ -68,10 +74,10 @@ struct live {
 	bool has_writer;
 	uint32_t bell;                              /* atomic, a futex */
 	uint32_t asked, ended, leaving, terminated; /* atomic: why it rang */
-	uint32_t done;   /* atomic, a futex: 1 when the last is written */
-	uint32_t asleep; /* atomic: it waits for more than a moment */
-	int failed;      /* errno of the last try to write */
-	bool said;       /* ... and that was said */
+	uint32_t done;          /* atomic, a futex: 1 when the last is written */
+	uint32_t asleep;        /* atomic: it waits for more than a moment */
+	uint64_t made, written; /* numbers of pictures; of lock, of write */
+	bool said;              /* that one could not be written */
 };
 
 extern struct live live;
@@ -81,9 +87,21 @@ int64_t live_now(void);
 /* Is this the process that started, and has it not finished? */
 bool live_is_on(void);
 
+/* live_lock.c. A lock is 0 while it is free. 0; -EDEADLK: this is a signal handler, and the thread
+ * that it interrupted has the lock; -ETIMEDOUT: nobody gives it back, for the same reason. */
+int lock_take(uint64_t *word);
+void lock_give(uint64_t *word);
+void futex_wait(uint32_t *word, uint32_t value, int64_t until); /* until: CLOCK_MONOTONIC, in ns */
+void futex_wake(uint32_t *word);
+
+/* live.lock, and marks that wait are told. */
+int live_lock(void);
+void live_unlock(void);
+
 /* live_marks.c: 0, or why nobody tells of marks, in a note. Without the lock. */
 void live_marks_start(void);
 void live_marks_stop(void);
+void live_marks_tell(void); /* those that wait; with the lock */
 
 /* live_sample.c; all with the lock. */
 void sample_here(int64_t now);    /* the calling thread marks */
@@ -93,7 +111,8 @@ int64_t sample_next(int64_t now); /* when to come again; INT64_MAX: when somethi
 /* live_write.c */
 int who_find(void); /* folder and texts; -ENOENT: there is no folder */
 void who_take(const void *log);
-void live_write(bool final); /* without the lock; never fails, but remembers */
+int live_write(bool final); /* without the lock. -EDEADLK, -ETIMEDOUT as live_lock; else it says
+			       itself what failed */
 
 /* live_writer.c */
 void writer_start(void);

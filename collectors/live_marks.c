@@ -36,9 +36,6 @@ static void put(const struct roimeter_watched *m)
 	case ROIMETER_WATCH_FOLDED_:
 		live.regions_folded += m->count_;
 		break;
-	case ROIMETER_WATCH_SOON_:
-		sample_here(live_now());
-		break;
 	case ROIMETER_WATCH_BEGIN_:
 		live.first_ns = live.first_ns ? live.first_ns : m->at_ns_;
 		(void)flow_mark(f, FLOW_BEGIN, m->at_ns_);
@@ -57,20 +54,80 @@ static void put(const struct roimeter_watched *m)
 	PUT(live.inside, flow_inside(f));
 }
 
+/* ---- marks that wait --------------------------------------------------------------------------
+ */
+
+/* A mark may come from a signal handler, which must not allocate, and which may have come upon its
+ * own thread in the middle of the flow. So it is only written down here, in the hands of whoever
+ * has the lock or is interrupted with it; the next one with work for the flow tells it. */
+static bool keep(const struct roimeter_watched *m)
+{
+	uint32_t n = GET(live.n_marks);
+	if (n == LIVE_MARKS)
+		return false;
+	live.marks[n] = *m;
+	PUT_RELEASE(live.n_marks, n + 1);
+	return true;
+}
+
+/* More may come while these are told. */
+void live_marks_tell(void)
+{
+	uint32_t told = 0, n;
+	while ((n = GET_ACQUIRE(live.n_marks)) > 0) {
+		for (; told < n; told++)
+			if (GET(live.state) == LIVE_ON && live.flow)
+				put(&live.marks[told]);
+		if (__atomic_compare_exchange_n(&live.n_marks, &n, 0, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
+			return;
+	}
+}
+
 /* The lock that SOON takes is kept until what it announces has come: nobody waits inside the region
  * for the flow. */
+static void take_down(const struct roimeter_watched *m)
+{
+	bool soon = m->what_ == ROIMETER_WATCH_SOON_;
+	int rc = lock_take(&live.lock);
+	if (rc == -EDEADLK && live.announced)
+		rc = 0;
+	if (!rc)
+		live.announced = soon;
+	if (soon) {
+		if (!rc && GET(live.state) == LIVE_ON)
+			sample_here(live_now());
+		return;
+	}
+	bool kept = rc != -ETIMEDOUT && keep(m);
+	if (!kept && !rc) { /* a thousand marks and no operation */
+		live_marks_tell();
+		kept = keep(m);
+	}
+	if (!kept)
+		ADD(live.marks_lost, 1);
+	if (!rc)
+		lock_give(&live.lock);
+}
+
+/* What was before, told by watch_ itself. */
+static void take_past(const struct roimeter_watched *m)
+{
+	if (live_lock())
+		return;
+	if (GET(live.state) == LIVE_ON && live.flow)
+		put(m);
+	live_unlock();
+}
+
 static void watcher(const struct roimeter_watched *m)
 {
 	int saved = errno;
-	bool announced =
-		m->what_ == ROIMETER_WATCH_BEGIN_ || m->what_ == ROIMETER_WATCH_EXCLUDE_END_;
 	bool ended = m->what_ == ROIMETER_WATCH_END_;
-	if (!announced)
-		(void)pthread_mutex_lock(&live.lock);
-	if (GET(live.state) == LIVE_ON && live.flow)
-		put(m);
-	if (m->what_ != ROIMETER_WATCH_SOON_)
-		(void)pthread_mutex_unlock(&live.lock);
+	if (m->what_ < ROIMETER_WATCH_SOON_)
+		take_past(m);
+	else
+		take_down(m);
 	if (ended && !__atomic_exchange_n(&live.ended, 1, __ATOMIC_RELAXED))
 		writer_ring();
 	else if (m->what_ == ROIMETER_WATCH_BEGIN_ && GET(live.asleep))

@@ -268,30 +268,46 @@ static int make(struct picture *p, struct arena *a, bool final)
 	p->clock_offset_ns = live.clock_offset_ns;
 	p->clock_drift_ns = live.clock_drift_ns;
 	p->clock_error_ns = live.clock_error_ns;
+	p->late_marks += (double)GET(live.marks_lost);
 	put_notes(p, a);
 	put_cost(p);
 	return p->status ? 0 : -ENOMEM;
 }
 
-void live_write(bool final)
+/* One that was made later may be there already. */
+static int put_newest(const struct buf *b, int rc, uint64_t number)
+{
+	int locked = lock_take(&live.write);
+	if (locked)
+		return locked;
+	if (number > live.written) {
+		if (!rc)
+			rc = put_file(b);
+		if (!rc)
+			live.written = number;
+		say_failure(rc);
+	}
+	lock_give(&live.write);
+	return 0;
+}
+
+int live_write(bool final)
 {
 	struct arena a = { 0 };
 	struct buf b = { .max = PICTURE_MAX_BYTES };
 	struct picture p;
-	if (pthread_mutex_lock(&live.write))
-		return;
-	int rc = pthread_mutex_lock(&live.lock);
-	if (!rc) {
-		rc = GET(live.state) == LIVE_ON && live.flow ? make(&p, &a, final) : -ECANCELED;
-		if (!rc)
-			picture_put(&b, &p);
-		(void)pthread_mutex_unlock(&live.lock);
-	}
-	if (!rc)
-		rc = put_file(&b);
-	if (rc != -ECANCELED)
-		say_failure(rc);
-	(void)pthread_mutex_unlock(&live.write);
+	int rc = live_lock(), made = -ECANCELED;
+	if (rc)
+		return rc;
+	uint64_t number = ++live.made;
+	if (GET(live.state) == LIVE_ON && live.flow)
+		made = make(&p, &a, final);
+	if (!made)
+		picture_put(&b, &p);
+	live_unlock();
+	if (made != -ECANCELED)
+		rc = put_newest(&b, made, number);
 	buf_done(&b);
 	arena_free(&a);
+	return rc;
 }

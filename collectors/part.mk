@@ -32,6 +32,10 @@ endef
 LIVE_OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard collectors/live*.c))
 .SECONDARY: $(LIVE_OBJS)
 
+# With the markers in the program itself, where it looks for them first.
+$(B)/tests/unit/live: $(B)/tests/unit/live.o $(LIVE_OBJS) $(B)/libroimeter.a $(B)/parts.a
+	$(CC) $(LDFLAGS) -rdynamic -o $@ $^ $(LIBS) -lcmocka -lpthread -ldl
+
 # No collector: what is preloaded beside one, so that _exit loses nothing.
 $(B)/libroimeter-exit.so: $(B)/guest/collectors/exit.o
 	$(COLLECTOR_LINK) -o $@ $^
