@@ -396,6 +396,7 @@ static int plan(struct session *s, const char *store, struct sweep **ret, struct
 		.collectors = s->collect.items,
 		.n_collectors = s->collect.n,
 		.profile_reason = s->collect.reason,
+		.range_library = s->collect.range_library,
 		.announce = s->server.announce,
 		.events = { on_step, on_record, is_stored, on_expect, on_warn, s },
 	};

@@ -75,6 +75,7 @@ int run_collect_open(struct run_collect *ret, const struct run_options *o, const
 	*ret = (struct run_collect){ .reason = o->no_profile ? "as asked for by --no-profile"
 					       : n           ? "as asked for: collector none"
 							     : "no collector was asked for" };
+	ret->range_library = collector_range_library(a, where);
 	if (o->no_profile || !n)
 		return 0;
 	ret->items = arena_array(a, n + 1, sizeof *ret->items);

@@ -8,7 +8,8 @@
 struct run_collect {
 	struct collector_lib *items;
 	size_t n;
-	const char *reason; /* why there are none */
+	const char *reason;        /* why there are none */
+	const char *range_library; /* for regions that are ranges (run/ranges.h), or NULL */
 };
 
 /* The call's, else the configuration's. -ENOENT, -EINVAL: one is not there, or can't work here;

@@ -39,7 +39,7 @@ static int parse(struct run_options *o, int argc, char **argv, int *ret_first, s
 		{ "env", OPT_EACH, &o->env, "NAME=VALUE", "variable to set for it" },
 		{ "ranks", OPT_COUNT, &o->ranks, "N", "processes to start it as, by the launcher" },
 		{ "region", OPT_TEXT, &o->region, "REGION",
-		  "its region: markers (default) or timer:NAME" },
+		  "its region: markers (default), timer:NAME, range:PATTERN" },
 		{ "warmup", OPT_COUNT, &o->warmup, "N",
 		  "warm-up executions, discarded (default: 1)" },
 		{ "clean", OPT_COUNT, &o->clean, "N", "clean executions, measured (default: 5)" },
@@ -313,7 +313,8 @@ int run_make_suite(const struct run_options *o, struct suite *ret, struct err *e
 	const char *region = o->region;
 	if (!rc && region && strcmp(region, "markers") != 0 && strncmp(region, "timer:", 6) != 0 &&
 	    strncmp(region, "range:", 6) != 0)
-		rc = err_set(err, -EINVAL, "--region %s: expected markers or timer:NAME", region);
+		rc = err_set(err, -EINVAL,
+			     "--region %s: expected markers, timer:NAME or range:PATTERN", region);
 	return rc;
 }
 

@@ -28,6 +28,12 @@ static void put_hint(struct buf *b, const struct record_body *r)
 			"Is the program marked with roimeter.h, does it come to its BEGIN with "
 			"this "
 			"input, and do scripts and launchers pass the variables ROIMETER_* on?");
+	if (strcmp(r->status, "roi_missing") == 0 && r->status_text &&
+	    strstr(r->status_text, "it made no NVTX or ROCTX range"))
+		put_sentence(b, "hint",
+			     "Many programs make ranges only if they were built or are called for "
+			     "that; a static program's can't be seen. Else mark the region with "
+			     "roimeter.h, or name a timer that it prints.");
 }
 
 static void put_region(struct buf *b, const struct record_body *r)

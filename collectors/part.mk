@@ -42,6 +42,17 @@ $(B)/libroimeter-exit.so: $(B)/guest/collectors/exit.o
 ALL += $(B)/libroimeter-exit.so
 COLLECTOR_LIBRARIES += $(B)/libroimeter-exit.so
 
+# Nor is this: ranges of a program as its region, in clean executions, too. What it gives to a program is its
+# own functions, though another library may have some of the same name.
+$(B)/libroimeter-range.so: $(patsubst %.c,$(B)/guest/%.o,$(wildcard collectors/range*.c))
+	$(COLLECTOR_LINK) -Wl,-Bsymbolic -o $@ $^ -lpthread -ldl
+ALL += $(B)/libroimeter-range.so
+COLLECTOR_LIBRARIES += $(B)/libroimeter-range.so
+
+# The test has a library of marks of its own.
+$(B)/tests/unit/range: $(B)/tests/unit/range.o $(patsubst %.c,$(B)/%.o,$(wildcard collectors/range*.c)) $(B)/parts.a
+	$(CC) $(LDFLAGS) -rdynamic -o $@ $^ $(LIBS) -lcmocka
+
 -include $(wildcard collectors/part_*.mk)
 
 define COLLECTOR_INSTALL

@@ -23,10 +23,11 @@ CHECK_NEEDS += $(B)/tests/tools/libopencl-alone.so
 
 # Programs of users, so without a sanitizer, too.
 ifneq ($(shell $(PKG_CONFIG) --exists OpenCL && echo y),)
-$(B)/tests/tools/opencl_work $(B)/tests/tools/opencl_closed: $(B)/tests/tools/%: tests/tools/%.c include/roimeter.h $(B)/flags
+$(B)/tests/tools/opencl_work $(B)/tests/tools/opencl_closed $(B)/tests/tools/opencl_ranges: $(B)/tests/tools/%: \
+		tests/tools/%.c include/roimeter.h tests/fixtures/run/nvtx_client.h $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -Iinclude $(OPT) -Wall -Wextra -o $@ $< $(shell $(PKG_CONFIG) --libs OpenCL) -lpthread -ldl
-CHECK_NEEDS += $(B)/tests/tools/opencl_work $(B)/tests/tools/opencl_closed
+CHECK_NEEDS += $(B)/tests/tools/opencl_work $(B)/tests/tools/opencl_closed $(B)/tests/tools/opencl_ranges
 endif
 else
 $(info libroimeter-opencl.so is left out: no <CL/cl_layer.h>. On Debian: apt install opencl-headers)

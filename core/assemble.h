@@ -31,14 +31,16 @@ struct observed {
 	const double *rank_threads;       /* most threads seen of it, or NULL */
 	const struct timer_result *timer; /* region: timer; else NULL */
 	struct metric fom, own_timer;
-	/* Sentences about marks that could not be taken (library missing, no room for the log), and
-	 * about pictures that can't be read (NOTE_PICTURE). */
+	/* Sentences about marks that could not be taken (library missing, no room for the log),
+	 * about pictures that can't be read (NOTE_PICTURE), and about what ranges there were where
+	 * none was the region (NOTE_RANGES). */
 	struct txts notes;
 	const struct picture *const *pictures; /* what a collector saw in its processes */
 	size_t n_pictures;
 };
 
 #define NOTE_PICTURE "picture " /* how notes about pictures begin */
+#define NOTE_RANGES "ranges: "  /* and those about ranges; a sentence without a subject follows */
 
 /* Adds to rec, in which identity, measurement (with region), inputs, fom.name/unit/better/
  * pattern, own_timer.pattern, launcher, placement, platform_info and provenance are already

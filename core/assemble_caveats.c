@@ -221,6 +221,8 @@ static int notes(struct assembly *a)
 	for (size_t i = 0; i < a->n; i++)
 		for (size_t k = 0; k < a->all[i].seen->notes.n; k++) {
 			const char *note = a->all[i].seen->notes.items[k];
+			if (strncmp(note, NOTE_RANGES, strlen(NOTE_RANGES)) == 0)
+				continue; /* the status tells it */
 			if (said++ >= NOTES_MAX) {
 				more++;
 				continue;

@@ -93,13 +93,44 @@ static const char *process_name(struct arena *arena, const struct roi_log *log)
 			    ranked ? log->rank : "", ranked ? ")" : "");
 }
 
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
 /* The first about marks. */
 static const char *note_of(const struct observed *seen)
 {
 	for (size_t i = 0; i < seen->notes.n; i++)
-		if (strncmp(seen->notes.items[i], NOTE_PICTURE, strlen(NOTE_PICTURE)) != 0)
+		if (!begins(seen->notes.items[i], NOTE_PICTURE) &&
+		    !begins(seen->notes.items[i], NOTE_RANGES))
 			return seen->notes.items[i];
 	return NULL;
+}
+
+/* What there was in place of the region. */
+static const char *ranges_of(const struct observed *seen)
+{
+	for (size_t i = 0; i < seen->notes.n; i++)
+		if (begins(seen->notes.items[i], NOTE_RANGES))
+			return seen->notes.items[i] + strlen(NOTE_RANGES);
+	return NULL;
+}
+
+/* Nobody entered the region. */
+static const char *no_entry(struct assembly *a, const struct observed *seen)
+{
+	struct arena *arena = &a->rec->arena;
+	const char *note = note_of(seen), *region = a->rec->body.measurement.region;
+	if (!note && region && begins(region, "range:")) {
+		const char *ranges = ranges_of(seen);
+		return arena_printf(arena, "had no range called \"%s\"%s%s",
+				    region + strlen("range:"), ranges ? ": " : "",
+				    ranges ? ranges : "");
+	}
+	return arena_printf(arena, "%s%s%s",
+			    seen->n_logs ? "never entered the region" : "wrote no region log",
+			    note ? ": " : "", note ? note : "");
 }
 
 /* Why an execution that ended well is no sample. NULL when it is one, or out of memory. */
@@ -107,12 +138,8 @@ static const char *no_sample(struct assembly *a, const struct worked *w)
 {
 	struct arena *arena = &a->rec->arena;
 	const struct observed *seen = w->seen;
-	const char *note = note_of(seen);
 	if (!seen->n_logs || !w->entered)
-		return arena_printf(arena, "%s%s%s",
-				    seen->n_logs ? "never entered the region"
-						 : "wrote no region log",
-				    note ? ": " : "", note ? note : "");
+		return no_entry(a, seen);
 	for (size_t i = 0; i < seen->n_logs; i++) {
 		const struct roi_process *p = &w->processes[i];
 		if (!p->entries)

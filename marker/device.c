@@ -84,9 +84,16 @@ static void roctx_find(void)
 		roctx_push = NULL;
 }
 
+bool range_is_region(void)
+{
+	const char *glob = getenv("ROIMETER_RANGE");
+	return glob && *glob;
+}
+
+/* Where a range is the region, whoever reads ranges reads them for us. */
 void ranges_find(void)
 {
-	bool nvidia = getenv("NVTX_INJECTION64_PATH") != NULL;
+	bool nvidia = getenv("NVTX_INJECTION64_PATH") && !range_is_region();
 	bool amd = getenv("ROCP_TOOL_LIBRARIES") || getenv("ROCPROFILER_REGISTER_LIBRARY");
 	if (amd && !roctx_push)
 		roctx_find();

@@ -232,6 +232,24 @@ static void guest_start(struct guest *g)
 	}
 }
 
+/* Somebody else says where the region is (collectors/range.c): the program's own BEGIN and END
+ * would make it larger. Its steps, phases and excludes are as ever. */
+static void nothing(void)
+{
+}
+
+static const struct roimeter_api *without_region(void)
+{
+	static struct roimeter_api api;
+	static uint32_t made;
+	if (!GET_ACQUIRE(made)) { /* with the lock */
+		api = roimeter_api_1;
+		api.begin_ = api.end_ = nothing;
+		PUT_RELEASE(made, 1);
+	}
+	return &api;
+}
+
 static void mark_locked(struct guest *g, enum mark what, const char *name)
 {
 	if (g->together) {
@@ -359,6 +377,8 @@ const struct roimeter_api *guest_attach(void)
 			guest_start(g);
 		bool idle = g->state != GUEST_LOGGING && !g->loss && !GET(ranges_wanted);
 		api = g->other ? g->other : idle ? NULL : &roimeter_api_1;
+		if (api && range_is_region())
+			api = without_region();
 		(void)pthread_mutex_unlock(&g->lock);
 	}
 	inside_leave(&inside);

@@ -199,6 +199,7 @@ void device_sync(void);
 enum { RANGES_PROFILER = 1, RANGES_WATCHER = 2 };
 extern uint32_t ranges_wanted; /* who is to be told of marks */
 void ranges_find(void);
+bool range_is_region(void); /* a range of the program is the region: ROIMETER_RANGE is set */
 void range_push(const char *name);
 void range_pop(void);
 

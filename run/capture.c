@@ -139,7 +139,7 @@ int capture_logs(struct capture *c, const char *folder, struct err *err)
 		const char *name = names[i]->d_name;
 		(void)snprintf(path, sizeof path, "%s/%s", folder, name);
 		if (!rc && strcmp(name, MARKLOG_LOSSES) != 0 &&
-		    strcmp(name, MARKLOG_UNATTACHED) != 0)
+		    strcmp(name, MARKLOG_UNATTACHED) != 0 && strcmp(name, MARKLOG_RANGES) != 0)
 			rc = is_picture(name)
 				     ? take_file(c, BLOB_PICTURE, name, path, PICTURE_HALF_BYTES,
 						 &cut, err)

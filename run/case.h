@@ -16,6 +16,7 @@ struct case_run {
 	const struct suite_case *c;
 	struct command command;
 	struct timer_def *timer;
+	const char *range; /* pattern; NULL: the region is no range */
 	struct txts timer_files, refused;
 	double warmups, cleans, profiled, timeout_s;
 	const char *fingerprint;

@@ -16,7 +16,8 @@
 
 #define PREFIX "libroimeter-"
 #define SUFFIX ".so"
-#define EXIT "exit" /* no collector, but lies beside them */
+#define EXIT "exit" /* no collectors, these two, but they lie beside them */
+#define RANGE "range"
 #define LIBRARY "{library}"
 #define NAME_MAX_BYTES 64
 #define WHY_BYTES 512
@@ -75,6 +76,13 @@ static const char *find(struct arena *a, const struct txts *folders, const char 
 	return NULL;
 }
 
+/* Of what is between lib and .so. */
+static bool is_companion(const char *name, size_t n)
+{
+	return (n == strlen(EXIT) && memcmp(name, EXIT, n) == 0) ||
+	       (n == strlen(RANGE) && memcmp(name, RANGE, n) == 0);
+}
+
 static void put_found(struct buf *b, const char *folder)
 {
 	DIR *dir = opendir(folder);
@@ -82,7 +90,7 @@ static void put_found(struct buf *b, const char *folder)
 		size_t n = strlen(e->d_name), least = strlen(PREFIX) + strlen(SUFFIX);
 		if (n <= least || strncmp(e->d_name, PREFIX, strlen(PREFIX)) != 0 ||
 		    strcmp(e->d_name + n - strlen(SUFFIX), SUFFIX) != 0 ||
-		    strcmp(e->d_name, PREFIX EXIT SUFFIX) == 0)
+		    is_companion(e->d_name + strlen(PREFIX), n - least))
 			continue;
 		buf_printf(b, ", %.*s", (int)(n - least), e->d_name + strlen(PREFIX));
 	}
@@ -162,7 +170,7 @@ static int take_table(struct collector_lib *c, struct arena *a, struct err *err)
 static bool is_name(const char *name)
 {
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-	return n && !name[n] && n <= NAME_MAX_BYTES && strcmp(name, EXIT) != 0;
+	return n && !name[n] && n <= NAME_MAX_BYTES && !is_companion(name, n);
 }
 
 int collector_open(struct collector_lib *ret, struct arena *a, const char *name,
@@ -225,6 +233,12 @@ static const char *value_of(char *const *envp, const char *name)
 	return NULL;
 }
 
+const char *collector_range_library(struct arena *a, const char *folders)
+{
+	struct txts places = { 0 };
+	return list_folders(a, folders, &places) ? NULL : find(a, &places, RANGE);
+}
+
 static bool is_list(const char *name)
 {
 	return strcmp(name, "LD_PRELOAD") == 0 || strcmp(name, "OPENCL_LAYERS") == 0;
@@ -241,8 +255,8 @@ const char *collector_conflict(const struct collector_lib *c, char *const *envp)
 }
 
 /* The program's own come first: they may have reasons. */
-static int add(struct arena *a, char *const *envp, const char *name, const char *value,
-	       struct env_pair *ret, size_t *n)
+int collector_variable(struct arena *a, char *const *envp, const char *name, const char *value,
+		       struct env_pair *ret, size_t *n)
 {
 	for (size_t i = 0; i < *n; i++)
 		if (strcmp(ret[i].name, name) == 0 && is_list(name)) {
@@ -259,11 +273,11 @@ int collector_variables(const struct collector_lib *c, struct arena *a, char *co
 			struct env_pair *ret, size_t *ret_n)
 {
 	size_t n = 0;
-	int rc = add(a, envp, "ROIMETER_COLLECT", c->name, ret, &n);
+	int rc = collector_variable(a, envp, "ROIMETER_COLLECT", c->name, ret, &n);
 	for (size_t i = 0; !rc && i < c->n_env; i++)
-		rc = add(a, envp, c->env[i].name, c->env[i].value, ret, &n);
+		rc = collector_variable(a, envp, c->env[i].name, c->env[i].value, ret, &n);
 	if (!rc && c->exit)
-		rc = add(a, envp, "LD_PRELOAD", c->exit, ret, &n);
+		rc = collector_variable(a, envp, "LD_PRELOAD", c->exit, ret, &n);
 	*ret_n = n;
 	return rc;
 }

@@ -42,4 +42,12 @@ const char *collector_conflict(const struct collector_lib *c, char *const *envp)
 int collector_variables(const struct collector_lib *c, struct arena *a, char *const *envp,
 			struct env_pair *ret, size_t *ret_n);
 
+/* One of them, more: in a list it comes behind what the program, or one of the n, has there
+ * already. */
+int collector_variable(struct arena *a, char *const *envp, const char *name, const char *value,
+		       struct env_pair *ret, size_t *n);
+
+/* libroimeter-range.so of the same folders (run/ranges.h). NULL: it is not there, or no memory. */
+const char *collector_range_library(struct arena *a, const char *folders);
+
 #endif

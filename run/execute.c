@@ -17,6 +17,7 @@
 #include "lib/file.h"
 #include "lib/num.h"
 #include "run/launch.h"
+#include "run/ranges.h"
 #include "schema/marklog.h"
 
 #define FIRST_LOOK_NS INT64_C(20000000) /* the program has started its threads by then, mostly */
@@ -50,7 +51,7 @@ static int make_folders(const struct runner *r, const struct command *c, struct 
 	return marklog_losses_create(p->logs, err);
 }
 
-#define OWN_MAX (8 + COLLECTOR_VARIABLES_MAX)
+#define OWN_MAX (8 + COLLECTOR_VARIABLES_MAX + RANGES_VARIABLES)
 
 /* The variables that are ours. HPCPERF_ROI_LOG is for programs that were built with that suite's
  * own header. */
@@ -58,7 +59,9 @@ static int own_variables(struct env_pair own[OWN_MAX], size_t *ret_n, const stru
 			 const struct execution_spec *spec, const struct paths *p, struct arena *a)
 {
 	size_t n = 0;
-	own[n++] = (struct env_pair){ "HPCPERF_ROI_LOG", arena_printf(a, "%s/hpcperf", p->logs) };
+	const char *theirs = arena_printf(a, "%s/hpcperf", p->logs);
+	if (!spec->range) /* its marks would be one more region */
+		own[n++] = (struct env_pair){ "HPCPERF_ROI_LOG", theirs };
 	own[n++] = (struct env_pair){ "ROIMETER_LOG", p->logs };
 	own[n++] = (struct env_pair){ "ROIMETER_RUN", spec->run_id };
 	own[n++] = (struct env_pair){ "ROIMETER_EXEC", spec->name };
@@ -67,21 +70,24 @@ static int own_variables(struct env_pair own[OWN_MAX], size_t *ret_n, const stru
 	if (r->agent)
 		own[n++] = (struct env_pair){ "ROIMETER_AGENT", r->agent };
 	*ret_n = n;
-	return own[0].value ? 0 : -ENOMEM;
+	return theirs ? 0 : -ENOMEM;
 }
 
-/* Into a profiled execution, and no other, comes its collector. */
-static int collectors_variables(struct env_pair *own, size_t *n, const struct runner *r,
-				const struct execution_spec *spec, struct arena *a)
+/* Into a profiled execution, and no other, comes its collector; into all what makes marks of
+ * ranges, where those are the region. */
+static int guests_variables(struct env_pair *own, size_t *n, const struct runner *r,
+			    const struct execution_spec *spec, struct arena *a)
 {
 	const struct command *c = spec->command;
-	char **clean = NULL;
+	char **alone = NULL;
 	size_t more = 0;
-	if (!spec->collector)
+	if (!spec->collector && !spec->range)
 		return 0;
-	int rc = env_build(a, r->envp, &c->allow, c->set, c->n_set, NULL, 0, &clean, NULL);
-	if (!rc)
-		rc = collector_variables(spec->collector, a, clean, own + *n, &more);
+	int rc = env_build(a, r->envp, &c->allow, c->set, c->n_set, NULL, 0, &alone, NULL);
+	if (!rc && spec->collector)
+		rc = collector_variables(spec->collector, a, alone, own + *n, &more);
+	if (!rc && spec->range)
+		rc = ranges_variables(spec->range, spec->range_library, a, alone, own + *n, &more);
 	*n += more;
 	return rc;
 }
@@ -110,7 +116,7 @@ static int make_env(const struct runner *r, const struct execution_spec *spec,
 	const struct command *c = spec->command;
 	int rc = own_variables(own, &n, r, spec, p, a);
 	if (!rc)
-		rc = collectors_variables(own, &n, r, spec, a);
+		rc = guests_variables(own, &n, r, spec, a);
 	if (!rc)
 		rc = carried(&own[n], a, c, own, n);
 	if (!rc && own[n].name)
@@ -227,6 +233,14 @@ static bool is_good(const struct capture *c)
 	return c->end == END_EXITED && c->row.exit_code == 0;
 }
 
+static void note_ranges(struct capture *c, const char *logs)
+{
+	const char *seen = ranges_seen(logs, &c->arena);
+	const char *note = seen ? arena_printf(&c->arena, NOTE_RANGES "%s", seen) : NULL;
+	if (note)
+		(void)capture_note(c, note);
+}
+
 /* A fault in what was left is said in the record; the command itself has run. */
 static void collect(struct capture *c, const struct execution_spec *spec, const struct paths *p,
 		    const struct stamps *stamps)
@@ -234,6 +248,8 @@ static void collect(struct capture *c, const struct execution_spec *spec, const 
 	struct err why = { 0 };
 	if (capture_logs(c, p->logs, &why))
 		(void)capture_note(c, why.text);
+	if (spec->range && !(c->log_bytes > 0))
+		note_ranges(c, p->logs);
 	why = (struct err){ 0 };
 	if (c->end != END_NOT_STARTED && capture_output(c, p->output, &why))
 		(void)capture_note(c, why.text);

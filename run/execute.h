@@ -34,6 +34,7 @@ struct execution_spec {
 	double order, timeout_s;
 	const struct txts *timer_files;        /* globs; may be NULL */
 	const struct collector_lib *collector; /* of a profiled execution; else NULL */
+	const char *range, *range_library;     /* the region is a range of the program; else NULL */
 };
 
 /* Runs it. Whatever goes wrong with the command is in ret->end and ret->row.why, and the call is

@@ -193,6 +193,8 @@ static int make_one(struct sweep *s, struct runner *r, struct case_run *c, const
 		.timeout_s = c->timeout_s,
 		.timer_files = &c->timer_files,
 		.collector = with,
+		.range = c->range,
+		.range_library = s->o.range_library,
 	};
 	struct capture capture;
 	struct err why = { 0 };

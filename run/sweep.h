@@ -48,6 +48,7 @@ struct sweep_options {
 	const char *store;          /* name of the store: part of the journal's identity */
 	const struct collector_lib *collectors; /* one profiled execution of each case with each */
 	size_t n_collectors;
+	const char *range_library;  /* of run/ranges.h; NULL: it is not there */
 	const char *profile_reason; /* why nothing is profiled, where there are none */
 	struct announce *announce;  /* the agent that is told of all this; NULL: none */
 	struct sweep_events events;

@@ -11,6 +11,7 @@
 #include "lib/num.h"
 #include "lib/version.h"
 #include "run/launch.h"
+#include "run/ranges.h"
 
 #define EXECUTIONS_MAX 1000
 
@@ -33,12 +34,6 @@ static int check_counts(const struct case_run *c, struct err *err)
 static int load_timer(struct sweep *s, struct case_run *c, struct err *err)
 {
 	const char *region = c->c->region ? c->c->region : "markers";
-	if (strncmp(region, "range:", 6) == 0)
-		return err_set(err, -EINVAL,
-			       "%s/%s: region: %s needs a collector, and only \"none\" is there; "
-			       "use markers "
-			       "or a timer",
-			       c->c->app, c->c->name, region);
 	if (strncmp(region, "timer:", 6) != 0)
 		return 0;
 	int rc = timer_def_load(&c->timer, region + 6, s->o.timer_path, err);
@@ -52,6 +47,9 @@ static int load_timer(struct sweep *s, struct case_run *c, struct err *err)
 static int check_conflicts(const struct sweep *s, const struct case_run *c, char *const *envp,
 			   struct err *err)
 {
+	int rc = c->range ? ranges_check(c->range, s->o.range_library, envp, err) : 0;
+	if (rc)
+		return err_wrap(err, rc, "%s/%s", c->c->app, c->c->name);
 	for (size_t i = 0; (double)i < c->profiled; i++) {
 		const char *name = collector_conflict(&s->o.collectors[i], envp);
 		if (name)
@@ -113,6 +111,7 @@ static int plan_case(struct sweep *s, struct case_run *c, const struct suite_cas
 	c->profiled = suite_case->profile_no ? 0 : (double)o->n_collectors;
 	c->timeout_s = first_known(o->timeout_s, suite_case->timeout_s, o->default_timeout_s);
 	c->expected_s = c->expected_steps = NAN;
+	c->range = ranges_pattern(suite_case);
 	int rc = check_counts(c, err);
 	if (!rc)
 		rc = command_make(&c->command, &s->arena, suite_case, &o->commands, err);

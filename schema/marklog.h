@@ -156,6 +156,7 @@ int marklog_parse(struct roi_logs *logs, const char *file, const void *bytes, si
 
 #define MARKLOG_LOSSES "losses"         /* file in the folder of the logs, made by the runner */
 #define MARKLOG_UNATTACHED "unattached" /* text: lines of processes without a marker library */
+#define MARKLOG_RANGES "ranges"         /* text: names of ranges that are not the region */
 #define MARKLOG_LOSSES_MAGIC "roimeter-losses 1\n"
 #define MARKLOG_LOSS_SLOTS 255
 #define MARKLOG_LOSS_LINK ".loss." /* and a process id: a link whose target is the sentence */
