@@ -1,7 +1,7 @@
 /* The page goes from the result to the circumstances: headline, executions, ranks, phases, the
  * application's own numbers, the device, what was around, where it comes from, what limits it. */
 #define _GNU_SOURCE
-#include "cli/show.h"
+#include "cli/show_impl.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,18 +9,11 @@
 #include "cli/table.h"
 #include "cli/words.h"
 #include "lib/num.h"
-#include "schema/walk.h"
 
 #define RANKS_SHOWN 64
-#define OPS_SHOWN 15
-
-struct page {
-	struct buf *b;
-	const struct record_body *r;
-};
 
 /* "device.busy_s" is covered by a reason for "device.busy_s" or for "device". */
-static const char *why_null(const struct page *p, const char *field)
+const char *show_why(const struct page *p, const char *field)
 {
 	for (size_t i = 0; i < p->r->nulls.n; i++) {
 		const char *of = p->r->nulls.items[i].field;
@@ -31,7 +24,7 @@ static const char *why_null(const struct page *p, const char *field)
 	return NULL;
 }
 
-static void heading(struct page *p, const char *title)
+void show_heading(struct page *p, const char *title)
 {
 	buf_printf(p->b, "\n%s\n", title);
 }
@@ -41,7 +34,7 @@ static void put_plain(struct buf *b, const char *text)
 	words_plain(b, text, strlen(text));
 }
 
-static void line(struct page *p, const char *label, const char *value)
+void show_line(struct page *p, const char *label, const char *value)
 {
 	buf_printf(p->b, "  %-24s ", label);
 	put_plain(p->b, value);
@@ -50,21 +43,21 @@ static void line(struct page *p, const char *label, const char *value)
 
 static void missing(struct page *p, const char *label, const char *field)
 {
-	const char *why = why_null(p, field);
+	const char *why = show_why(p, field);
 	char text[64];
 	(void)snprintf(text, sizeof text, "-%s%s%s", why ? " (" : "", why ? why : "",
 		       why ? ")" : "");
 	for (char *at = text; *at; at++)
 		if (*at == '_')
 			*at = ' ';
-	line(p, label, text);
+	show_line(p, label, text);
 }
 
 static void seconds(struct page *p, const char *label, const char *field, double x)
 {
 	char text[32];
 	if (known(x))
-		line(p, label, num_duration(text, x));
+		show_line(p, label, num_duration(text, x));
 	else
 		missing(p, label, field);
 }
@@ -74,7 +67,7 @@ static void percent(struct page *p, const char *label, const char *field, double
 	char text[32];
 	(void)snprintf(text, sizeof text, "%.1f %%", x * 100);
 	if (known(x))
-		line(p, label, text);
+		show_line(p, label, text);
 	else
 		missing(p, label, field);
 }
@@ -83,22 +76,22 @@ static void percent(struct page *p, const char *label, const char *field, double
 static void maybe_text(struct page *p, const char *label, const char *text)
 {
 	if (text && *text)
-		line(p, label, text);
+		show_line(p, label, text);
 }
 
-static void maybe_count(struct page *p, const char *label, double x)
+void show_maybe_count(struct page *p, const char *label, double x)
 {
 	char text[32];
 	(void)snprintf(text, sizeof text, "%.15g", x);
 	if (known(x))
-		line(p, label, text);
+		show_line(p, label, text);
 }
 
-static void maybe_seconds(struct page *p, const char *label, double x)
+void show_maybe_seconds(struct page *p, const char *label, double x)
 {
 	char text[32];
 	if (known(x))
-		line(p, label, num_duration(text, x));
+		show_line(p, label, num_duration(text, x));
 }
 
 static void maybe_list(struct page *p, const char *label, const struct txts *list)
@@ -133,19 +126,20 @@ static void region(struct page *p)
 	const struct roi *r = &p->r->roi;
 	const struct measurement *m = &p->r->measurement;
 	char a[32], b[32], text[256];
-	heading(p, "Region of interest");
+	show_heading(p, "Region of interest");
 	if (!known(r->wall_s)) {
 		missing(p, "median", "roi.wall_s");
+		show_maybe_seconds(p, "under the collector", r->profiled_wall_s);
 		return;
 	}
 	(void)snprintf(text, sizeof text, "%s (%.15g s)", num_duration(a, r->wall_s), r->wall_s);
-	line(p, "median", text);
+	show_line(p, "median", text);
 	if (known(m->cleans_used)) {
 		(void)snprintf(text, sizeof text, "%.0f", m->cleans_used);
 		if (known(m->cleans_made) && m->cleans_made != m->cleans_used)
 			(void)snprintf(text, sizeof text, "%.0f of %.0f clean executions",
 				       m->cleans_used, m->cleans_made);
-		line(p, "samples", text);
+		show_line(p, "samples", text);
 	} else {
 		missing(p, "samples", "measurement.cleans_used");
 	}
@@ -153,14 +147,14 @@ static void region(struct page *p)
 		(void)snprintf(text, sizeof text, "%s to %s, covers the median in %.1f %% of cases",
 			       num_duration(a, r->ci95_s.items[0]),
 			       num_duration(b, r->ci95_s.items[1]), r->ci95_coverage * 100);
-		line(p, "interval of the median", text);
+		show_line(p, "interval of the median", text);
 	} else {
 		missing(p, "interval of the median", "roi.ci95_s");
 	}
 	if (known(r->min_s) && known(r->max_s)) {
 		(void)snprintf(text, sizeof text, "%s to %s", num_duration(a, r->min_s),
 			       num_duration(b, r->max_s));
-		line(p, "range", text);
+		show_line(p, "range", text);
 	} else {
 		missing(p, "range", "roi.min_s");
 	}
@@ -169,31 +163,31 @@ static void region(struct page *p)
 	if (r->stable == UNKNOWN)
 		missing(p, "stable", "roi.stable");
 	else
-		line(p, "stable", r->stable == YES ? "yes" : "NO");
+		show_line(p, "stable", r->stable == YES ? "yes" : "NO");
 	if (r->two_levels == YES)
-		line(p, "two levels", "yes: the samples fall into two groups");
+		show_line(p, "two levels", "yes: the samples fall into two groups");
 	if (r->drift == YES)
-		line(p, "drift", "yes: the samples follow their order");
-	maybe_count(p, "entries per process", r->entries);
-	maybe_seconds(p, "left out inside", r->excluded_s);
-	maybe_count(p, "processes", r->processes);
+		show_line(p, "drift", "yes: the samples follow their order");
+	show_maybe_count(p, "entries per process", r->entries);
+	show_maybe_seconds(p, "left out inside", r->excluded_s);
+	show_maybe_count(p, "processes", r->processes);
 	if (r->processes > 1)
-		maybe_seconds(p, "imbalance", r->imbalance_s);
-	maybe_count(p, "steps", r->steps);
-	maybe_seconds(p, "mean step", r->step_s);
+		show_maybe_seconds(p, "imbalance", r->imbalance_s);
+	show_maybe_count(p, "steps", r->steps);
+	show_maybe_seconds(p, "mean step", r->step_s);
 	maybe_text(p, "measured by", r->timer ? r->timer : r->source);
-	maybe_seconds(p, "under the collector", r->profiled_wall_s);
+	show_maybe_seconds(p, "under the collector", r->profiled_wall_s);
 	if (known(r->profiler_inflation)) {
 		(void)snprintf(text, sizeof text, "%.2f times the clean region",
 			       r->profiler_inflation);
-		line(p, "collector's cost", text);
+		show_line(p, "collector's cost", text);
 	}
 }
 
 /* ---- tables
  * -------------------------------------------------------------------------------------- */
 
-static void cell_seconds(struct text_table *t, double x)
+void show_cell_seconds(struct text_table *t, double x)
 {
 	char text[32];
 	text_cell(t, num_duration(text, x));
@@ -222,10 +216,10 @@ static void executions(struct page *p)
 		text_cell(&t, e->name);
 		text_cell(&t, e->status);
 		text_cell(&t, e->used == YES ? "yes" : e->used == NO ? "no" : NULL);
-		cell_seconds(&t, e->roi_s);
-		cell_seconds(&t, e->process_wall_s);
-		cell_seconds(&t, e->pre_roi_s);
-		cell_seconds(&t, e->post_roi_s);
+		show_cell_seconds(&t, e->roi_s);
+		show_cell_seconds(&t, e->process_wall_s);
+		show_cell_seconds(&t, e->pre_roi_s);
+		show_cell_seconds(&t, e->post_roi_s);
 		if (known(e->signal))
 			text_cellf(&t, "signal %.0f", e->signal);
 		else
@@ -237,7 +231,7 @@ static void executions(struct page *p)
 		text_cell(&t, e->why);
 	}
 	if (p->r->executions.n)
-		heading(p, "Executions");
+		show_heading(p, "Executions");
 	text_table_put(&t, "  ", p->b);
 }
 
@@ -256,8 +250,8 @@ static void put_rank(struct text_table *t, const struct rank *k)
 	text_cell(t, k->execution);
 	cell_number(t, k->rank);
 	text_cell(t, k->host);
-	cell_seconds(t, k->roi_s);
-	cell_seconds(t, k->excluded_s);
+	show_cell_seconds(t, k->roi_s);
+	show_cell_seconds(t, k->excluded_s);
 	if (k->unterminated == YES)
 		text_cellf(t, "%.0f, open", known(k->entries) ? k->entries : 0);
 	else
@@ -288,7 +282,7 @@ static void ranks(struct page *p)
 			put_rank(&t, k);
 			shown++;
 		}
-	heading(p, "Processes");
+	show_heading(p, "Processes");
 	text_table_put(&t, "  ", p->b);
 	if (n > shown)
 		buf_printf(p->b, "  and %zu more: --format json has all\n", n - shown);
@@ -307,49 +301,17 @@ static void phases(struct page *p)
 		const struct phase *f = &p->r->phases.items[i];
 		text_cell(&t, f->name);
 		cell_number(&t, f->count);
-		cell_seconds(&t, f->total_s);
+		show_cell_seconds(&t, f->total_s);
 		if (known(f->share))
 			text_cellf(&t, "%.1f %%", f->share * 100);
 		else
 			text_cell(&t, NULL);
-		cell_seconds(&t, f->min_s);
-		cell_seconds(&t, f->max_s);
+		show_cell_seconds(&t, f->min_s);
+		show_cell_seconds(&t, f->max_s);
 	}
 	if (p->r->phases.n)
-		heading(p, "Phases");
+		show_heading(p, "Phases");
 	text_table_put(&t, "  ", p->b);
-}
-
-static void operations(struct page *p)
-{
-	static const struct text_column columns[] = {
-		{ "operation", false }, { "kind", false }, { "times", true },
-		{ "total", true },      { "mean", true },  { "share", true },
-	};
-	struct text_table t = { .columns = columns,
-				.n_columns = sizeof columns / sizeof *columns,
-				.drop_empty = true };
-	size_t n = p->r->ops.n;
-	for (size_t i = 0; i < n && i < OPS_SHOWN; i++) {
-		const struct op *o = &p->r->ops.items[i];
-		text_cellf(&t, "%.60s%s", o->name ? o->name : "-",
-			   o->name && strlen(o->name) > 60 ? "..." : "");
-		text_cell(&t, o->category);
-		cell_number(&t, o->count);
-		cell_seconds(&t, o->total_s);
-		cell_seconds(&t, o->avg_s);
-		if (known(o->share))
-			text_cellf(&t, "%.1f %%", o->share * 100);
-		else
-			text_cell(&t, NULL);
-	}
-	if (n)
-		heading(p, p->r->ops_scope && strcmp(p->r->ops_scope, "whole_process") == 0
-				   ? "Device operations of the whole process"
-				   : "Device operations in the region");
-	text_table_put(&t, "  ", p->b);
-	if (n > OPS_SHOWN)
-		buf_printf(p->b, "  and %zu more: --format json has all\n", n - OPS_SHOWN);
 }
 
 /* ---- blocks
@@ -361,88 +323,27 @@ static void metrics(struct page *p)
 	const struct own_timer *o = &p->r->own_timer;
 	char a[32], text[160];
 	if (known(f->value) || (f->status && strcmp(f->status, "none") != 0)) {
-		heading(p, "Figure of merit");
+		show_heading(p, "Figure of merit");
 		if (known(f->value))
 			(void)snprintf(text, sizeof text, "%.15g %.60s", f->value,
 				       f->unit ? f->unit : "");
 		else
 			(void)snprintf(text, sizeof text, "- (%.60s)", f->status);
-		line(p, f->name ? f->name : "value", text);
+		show_line(p, f->name ? f->name : "value", text);
 		maybe_text(p, "better", f->better);
 	}
 	if (known(o->value_s) || known(o->roi_diff_frac) ||
 	    (o->status && strcmp(o->status, "none") != 0)) {
-		heading(p, "The application's own timer");
+		show_heading(p, "The application's own timer");
 		if (known(o->value_s))
-			line(p, "value", num_duration(a, o->value_s));
+			show_line(p, "value", num_duration(a, o->value_s));
 		else
 			missing(p, "value", "own_timer.value_s");
 		if (known(o->roi_diff_frac)) {
 			(void)snprintf(text, sizeof text, "%+.4f %%", o->roi_diff_frac * 100);
-			line(p, "region against it", text);
+			show_line(p, "region against it", text);
 		}
 		maybe_text(p, "status", o->status);
-	}
-}
-
-#define CATEGORIES(X)                                                                              \
-	X(compute, "kernels")                                                                      \
-	X(copy_h2d, "copies host to device")                                                       \
-	X(copy_d2h, "copies device to host") X(copy_d2d, "copies on the device")                   \
-		X(copy_other, "other copies") X(fill, "fills") X(collective, "collectives")        \
-			X(other, "other")
-
-static void category(struct page *p, const char *label, const char *field, double s, double ops,
-		     double bytes)
-{
-	char a[32], b[32], text[128];
-	if (!known(s) && !known(ops)) {
-		missing(p, label, field);
-		return;
-	}
-	int n = snprintf(text, sizeof text, "%s, %.15g operations", num_duration(a, s), ops);
-	if (!known(ops))
-		n = snprintf(text, sizeof text, "%s", num_duration(a, s));
-	if (!known(s))
-		n = snprintf(text, sizeof text, "%.15g operations", ops);
-	if (known(bytes) && n > 0 && (size_t)n < sizeof text)
-		(void)snprintf(text + n, sizeof text - (size_t)n, ", %s%s", num_si(b, bytes),
-			       fabs(bytes) >= 999.5 ? "B" : " B");
-	line(p, label, text);
-}
-
-static bool nothing_in(const struct block *block, const void *at)
-{
-	for (size_t i = 0; i < block->count; i++)
-		if (!field_is_null(&block->fields[i], at))
-			return false;
-	return true;
-}
-
-static void device(struct page *p)
-{
-	const struct device *d = &p->r->device;
-	const struct runtime_api *a = &p->r->runtime_api;
-	char t[32], text[128];
-	heading(p, "Device");
-	if (nothing_in(&device_block, d) && !known(a->calls)) {
-		missing(p, "all of it", "device");
-		return;
-	}
-	seconds(p, "busy", "device.busy_s", d->busy_s);
-	percent(p, "share of the region", "device.busy_frac_of_roi", d->busy_frac_of_roi);
-	seconds(p, "idle", "device.host_gap_s", d->host_gap_s);
-#define SHOW(c, label) category(p, label, "device." #c "_s", d->c##_s, d->c##_ops, d->c##_bytes);
-	CATEGORIES(SHOW)
-#undef SHOW
-	if (known(a->calls)) {
-		(void)snprintf(text, sizeof text, "%.15g, %s", a->calls,
-			       num_duration(t, a->time_s));
-		line(p, "runtime calls", text);
-		(void)snprintf(text, sizeof text, "%.15g, %s", a->sync_calls,
-			       num_duration(t, a->sync_s));
-		if (known(a->sync_calls))
-			line(p, "of these waiting", text);
 	}
 }
 
@@ -450,20 +351,20 @@ static void context(struct page *p)
 {
 	const struct context *c = &p->r->context;
 	char text[32];
-	heading(p, "Around the region");
+	show_heading(p, "Around the region");
 	seconds(p, "process", "context.process_wall_s", c->process_wall_s);
 	seconds(p, "before the region", "context.pre_roi_s", c->pre_roi_s);
 	seconds(p, "after the region", "context.post_roi_s", c->post_roi_s);
-	maybe_seconds(p, "outside the region", c->outside_region_s);
-	maybe_seconds(p, "CPU time, user", c->user_s);
-	maybe_seconds(p, "CPU time, kernel", c->system_s);
-	maybe_count(p, "load at the start", c->load1);
-	maybe_seconds(p, "CPU time of others", c->others_cpu_s);
-	maybe_count(p, "switches, waiting", c->voluntary_switches);
-	maybe_count(p, "switches, forced", c->involuntary_switches);
+	show_maybe_seconds(p, "outside the region", c->outside_region_s);
+	show_maybe_seconds(p, "CPU time, user", c->user_s);
+	show_maybe_seconds(p, "CPU time, kernel", c->system_s);
+	show_maybe_count(p, "load at the start", c->load1);
+	show_maybe_seconds(p, "CPU time of others", c->others_cpu_s);
+	show_maybe_count(p, "switches, waiting", c->voluntary_switches);
+	show_maybe_count(p, "switches, forced", c->involuntary_switches);
 	if (known(c->max_rss_bytes)) {
 		(void)snprintf(text, sizeof text, "%.3g MiB", c->max_rss_bytes / 1048576);
-		line(p, "peak memory", text);
+		show_line(p, "peak memory", text);
 	}
 }
 
@@ -471,22 +372,22 @@ static void origin(struct page *p)
 {
 	const struct record_body *r = p->r;
 	char text[64];
-	heading(p, "How and where");
+	show_heading(p, "How and where");
 	maybe_list(p, "command", &r->inputs.argv);
 	maybe_list(p, "environment", &r->inputs.env);
 	maybe_list(p, "parameters", &r->inputs.params);
-	maybe_count(p, "ranks", r->inputs.ranks);
-	maybe_count(p, "accelerators", r->inputs.devices);
+	show_maybe_count(p, "ranks", r->inputs.ranks);
+	show_maybe_count(p, "accelerators", r->inputs.devices);
 	maybe_text(p, "region", r->measurement.region);
 	maybe_text(p, "results checked", r->measurement.verify);
 	maybe_text(p, "left out", r->measurement.excludes);
-	maybe_count(p, "warm-ups", r->measurement.warmups);
+	show_maybe_count(p, "warm-ups", r->measurement.warmups);
 	maybe_text(p, "collector", r->measurement.collector);
 	maybe_text(p, "order", r->measurement.order);
 	maybe_text(p, "launcher", r->launcher.name);
 	maybe_list(p, "CPU sets", &r->placement.cpus);
 	if (r->placement.oversubscribed != UNKNOWN)
-		line(p, "oversubscribed", r->placement.oversubscribed == YES ? "YES" : "no");
+		show_line(p, "oversubscribed", r->placement.oversubscribed == YES ? "YES" : "no");
 	maybe_text(p, "accelerator or CPU", r->platform_info.product);
 	maybe_text(p, "CPU", r->platform_info.cpu_model);
 	maybe_text(p, "host", r->platform_info.host);
@@ -506,7 +407,7 @@ static void origin(struct page *p)
 static void caveats(struct page *p)
 {
 	if (p->r->caveats.n)
-		heading(p, "Caveats");
+		show_heading(p, "Caveats");
 	for (size_t i = 0; i < p->r->caveats.n; i++) {
 		const struct caveat *c = &p->r->caveats.items[i];
 		struct buf text = { .max = 1 << 16 };
@@ -537,8 +438,7 @@ void show_record(struct buf *b, const struct record *rec)
 	ranks(&p);
 	phases(&p);
 	metrics(&p);
-	device(&p);
-	operations(&p);
+	show_device(&p);
 	context(&p);
 	origin(&p);
 	caveats(&p);
