@@ -38,6 +38,7 @@ struct session {
 	struct run_server server;
 	struct run_collect collect;
 	struct runner runner;
+	struct sampler_options sampling;
 	struct run_progress progress;
 	char cgroup[CGROUP_PATH_BYTES];
 	json_t *records;             /* with --format json */
@@ -181,11 +182,19 @@ static int start_runner(struct session *s, struct err *err)
 	r->keep_logs = s->o.keep_logs;
 	r->progress = s->progress.tty ? run_progress_tick : NULL;
 	r->progress_arg = &s->progress;
+	s->sampling = (struct sampler_options){ .devices = { .nvml = PLATFORM_NVML },
+						.info = &s->platform.info,
+						.per_s = s->config.device_samples };
+	rc = sampler_start(&r->sampler, &s->sampling);
+	if (rc)
+		return err_set(err, rc, "start the process that looks at accelerators: %s",
+			       strerror(-rc));
 	return 0;
 }
 
 static void stop_runner(struct session *s)
 {
+	sampler_stop(s->runner.sampler);
 	if (s->runner.cgroup)
 		cgroup_remove(s->runner.cgroup);
 	peers_leave(&s->runner.peers);

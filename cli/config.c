@@ -38,6 +38,8 @@ static const struct conf_key keys[] = {
 	{ "run", "collect", CONF_WORDS, TOP(collect), NULL, 0, 0, NULL,
 	  "collectors for profiled executions where the call names none: auto, or names; empty: "
 	  "none" },
+	{ "run", "device_samples", CONF_NUMBER, TOP(device_samples), "10", 0, 10, NULL,
+	  "looks at each accelerator a second, at most, while an execution runs; 0: none" },
 	{ "collectors", "path", CONF_TEXT, TOP(collectors), NULL, 0, 0, NULL,
 	  "folders of libroimeter-NAME.so, colon-separated, searched before roimeter's own" },
 	{ "agent", "socket", CONF_TEXT, TOP(agent_socket), NULL, 0, 0, NULL,

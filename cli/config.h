@@ -18,7 +18,7 @@ struct config_launcher {
 struct config {
 	struct arena arena;
 	const char *db, *server, *agent_socket;
-	double warmup, clean, timeout_s, grace_s;
+	double warmup, clean, timeout_s, grace_s, device_samples;
 	const char *order, *scratch, *library, *timers;
 	bool journal;
 	struct conf_words env_allow, collect;

@@ -22,6 +22,9 @@ ROW(max_rss_bytes)
 ROW(others_cpu_s)
 ROW(cpu_khz_min)
 ROW(cpu_khz_max)
+ROW(cpu_khz_mean)
+ROW(cpu_throttles)
+ROW(cpu_energy_j)
 
 static double pre(const struct worked *w)
 {
@@ -106,7 +109,10 @@ int put_context(struct assembly *a)
 	c->others_cpu_s = extreme(a, row_others_cpu_s, 1);
 	c->cpu_khz_min = extreme(a, row_cpu_khz_min, -1);
 	c->cpu_khz_max = extreme(a, row_cpu_khz_max, 1);
-	return 0;
+	c->cpu_khz_mean = over_samples(a, row_cpu_khz_mean);
+	c->cpu_throttles = extreme(a, row_cpu_throttles, 1);
+	c->cpu_energy_j = over_samples(a, row_cpu_energy_j);
+	return put_device_states(a);
 }
 
 /* ---- figure of merit and own timer --------------------------------------------------------------

@@ -41,6 +41,8 @@ int put_region(struct assembly *a);
 int put_context(struct assembly *a);
 int put_metrics(struct assembly *a);
 int put_caveats(struct assembly *a);
+int put_device_states(struct assembly *a); /* how accelerators ran meanwhile */
+int put_device_state_caveats(struct assembly *a);
 int put_machine_caveats(struct assembly *a);
 int put_device_parts(struct assembly *a); /* after put_caveats */
 

@@ -189,7 +189,11 @@ static int others(struct assembly *a)
 		rc = record_caveat(a->rec, "cpu_stolen",
 				   "The hypervisor took %.2g %% of the CPU time meanwhile.",
 				   100 * b->context.steal_frac);
-	return rc;
+	if (!rc && b->context.cpu_throttles > 0)
+		rc = record_caveat(a->rec, "cpu_throttled",
+				   "Heat slowed the CPU down %.0f time%s during a clean execution.",
+				   b->context.cpu_throttles, plural(b->context.cpu_throttles));
+	return rc ? rc : put_device_state_caveats(a);
 }
 
 int put_machine_caveats(struct assembly *a)

@@ -45,6 +45,10 @@ const struct caveat_code caveat_codes[] = {
 	{ "frequency_changed", "The CPU frequency differs by more than 5 % between the samples." },
 	{ "others_running", "Another run of this tool was on the machine." },
 	{ "cpu_stolen", "The hypervisor took more than 1 % of the CPU time." },
+	{ "cpu_throttled", "Heat slowed the CPU down during a clean execution." },
+	{ "device_throttled", "Something held an accelerator's clocks down in 5 % of the looks or more; the sentence says what." },
+	{ "device_shared", "Other processes were on an accelerator during a clean execution." },
+	{ "device_not_sampled", "How an accelerator ran is not known: its driver gave no answer, or it was gone." },
 	/* the application's own numbers */
 	{ "fom_not_matched", "The pattern of the figure of merit is not in the output." },
 	{ "fom_not_a_number", "What it found is not a number." },

@@ -57,6 +57,9 @@ static const char *reason(const struct record_body *b, const char *path)
 		     (starts(path, "device.") || starts(path, "gap"))))
 			return strcmp(path, "device.job_busy_s") == 0 ? "not_comparable"
 								      : "not_supported";
+	if (strcmp(path, "context.devices") == 0 && b->platform_info.devices.items &&
+	    b->platform_info.devices.n == 0)
+		return "not_supported";
 	if (b->own_timer.status && strcmp(b->own_timer.status, "none") != 0 &&
 	    starts(path, "own_timer"))
 		return "lost";

@@ -30,7 +30,7 @@ void capture_init(struct capture *c)
 {
 	*c = (struct capture){ .outlived = 0 };
 	block_clear(&execution_block, &c->row);
-	c->state = (struct watch_result){ NAN, NAN, NAN, NAN, UNKNOWN };
+	c->state = (struct watch_result){ NAN, NAN, NAN, NAN, UNKNOWN, NAN, false };
 	c->others_running = NAN;
 }
 

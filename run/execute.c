@@ -261,6 +261,45 @@ static void collect(struct capture *c, const struct execution_spec *spec, const 
 		c->row.output_tail = capture_tail(c);
 }
 
+/* From the first mark to the last, where all finished what they began; else nothing. */
+static bool region_of(const struct capture *c, int64_t *ret_from_ns, int64_t *ret_to_ns)
+{
+	struct roi_logs logs = { 0 };
+	bool whole = true;
+	*ret_from_ns = *ret_to_ns = ROI_UNKNOWN;
+	for (size_t i = 0; i < c->n_blobs; i++)
+		if (c->blobs[i].kind == BLOB_LOG)
+			(void)roilog_parse(&logs, c->blobs[i].name, c->blobs[i].data, c->blobs[i].n,
+					   NULL);
+	for (size_t i = 0; i < logs.n; i++) {
+		int64_t from = logs.items[i]->first_begin_real, to = logs.items[i]->last_end_real;
+		if (from == ROI_UNKNOWN)
+			continue; /* it never entered */
+		whole &= to != ROI_UNKNOWN;
+		if (*ret_from_ns == ROI_UNKNOWN || from < *ret_from_ns)
+			*ret_from_ns = from;
+		if (*ret_to_ns == ROI_UNKNOWN || to > *ret_to_ns)
+			*ret_to_ns = to;
+	}
+	roilogs_done(&logs);
+	return whole && *ret_from_ns != ROI_UNKNOWN;
+}
+
+/* What the accelerators did inside the region, or, where there is none, meanwhile. */
+static int take_devices(struct runner *r, struct capture *c)
+{
+	int64_t from = c->start_real_ns, to = c->end_real_ns, begin, end;
+	if (!r->sampler)
+		return 0;
+	bool region = region_of(c, &begin, &end);
+	if (region) {
+		from = begin;
+		to = end;
+	}
+	return sampler_take(r->sampler, from, to, region ? "region" : "execution", &c->arena,
+			    &c->row);
+}
+
 /* Logs and output are copied for whoever asked; a failure is said and nothing more. */
 static void keep_copies(const struct runner *r, const struct capture *c,
 			const struct execution_spec *spec)
@@ -328,18 +367,24 @@ int execute(struct runner *r, const struct execution_spec *spec, struct capture 
 		rc = stamps_take(&stamps, &ret->arena, p.cwd, spec->timer_files);
 	if (rc)
 		goto out;
-	double others = peers_count(&r->peers);
+	double others = peers_count(&r->peers), cpu_s, wakeups, cpu_before_s, wakeups_before;
+	sampler_cost(r->sampler, &cpu_before_s, &wakeups_before);
 	watch_begin(&watch, "/proc", "/sys", &ret->arena);
 	rc = start(r, spec, &p, ret, &tree, err);
 	if (!rc) {
+		sampler_begin(r->sampler, tree_root(tree), spec->run_id);
 		wait_for(r, tree, &watch);
 		tree_finish(tree, &end);
-		watch_end(&watch, &end, &ret->row, &ret->state);
+		sampler_end(r->sampler);
+		sampler_cost(r->sampler, &cpu_s, &wakeups);
+		watch_end(&watch, &end, cpu_s - cpu_before_s, wakeups - wakeups_before, &ret->row,
+			  &ret->state);
 		ret->others_running = fmax(others, peers_count(&r->peers));
 		ret->seen = watch.seen;
 		ret->n_seen = watch.n_seen;
 		take_end(ret, &end, spec);
 		collect(ret, spec, &p, &stamps);
+		rc = take_devices(r, ret);
 		if (r->keep_logs)
 			keep_copies(r, ret, spec);
 	}

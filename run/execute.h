@@ -9,16 +9,18 @@
 #include "run/collector.h"
 #include "run/command.h"
 #include "run/peers.h"
+#include "run/sampler.h"
 #include "run/scratch.h"
 
 /* What all executions of a run have in common. */
 struct runner {
 	struct scratch scratch;
 	struct peers peers;
-	const char *library; /* of the markers, for ROIMETER_LIBRARY; NULL: not found */
-	const char *agent;   /* socket, for ROIMETER_AGENT; NULL: none is told */
-	const char *cgroup;  /* group of ours in which each execution gets one; NULL: none */
-	char *const *envp;   /* the caller's */
+	struct sampler *sampler; /* looks at accelerators meanwhile; NULL: none does */
+	const char *library;     /* of the markers, for ROIMETER_LIBRARY; NULL: not found */
+	const char *agent;       /* socket, for ROIMETER_AGENT; NULL: none is told */
+	const char *cgroup;      /* group of ours in which each execution gets one; NULL: none */
+	char *const *envp;       /* the caller's */
 	double grace_s;
 	int signals;           /* signalfd of what ends a run; -1: none */
 	bool interrupted;      /* one of them came; stays */

@@ -268,7 +268,7 @@ static int put_placement(struct record *rec, const struct case_run *c)
 static void put_machine(struct record_body *b, const struct case_run *c, const struct fill *f)
 {
 	struct context *x = &b->context;
-	double cpu_s = 0, wakeups = 0, bytes = 0;
+	double cpu_s = 0, sampler_cpu_s = 0, wakeups = 0, bytes = 0;
 	bool any = false;
 	x->governor = f->governor;
 	for (size_t i = 0; i < c->n_made; i++) {
@@ -279,15 +279,26 @@ static void put_machine(struct record_body *b, const struct case_run *c, const s
 		x->steal_frac = fmax(x->steal_frac, m->state.steal_frac);
 		x->temperature_c = fmax(x->temperature_c, m->state.temperature_c);
 		cpu_s += m->state.runner_cpu_s;
+		sampler_cpu_s += m->state.sampler_cpu_s;
 		wakeups += m->state.wakeups;
 		bytes += m->log_bytes;
 		any = true;
 	}
 	if (any) {
 		b->observer.runner_cpu_s = num15(cpu_s);
+		b->observer.sampler_cpu_s = num15(sampler_cpu_s);
 		b->observer.wakeups = wakeups;
 		b->observer.log_bytes = bytes;
 	}
+}
+
+/* Why there are none: what the machine would tell, and not to everybody. */
+static int explain_machine(struct record *rec, const struct case_run *c)
+{
+	for (size_t i = 0; i < c->n_made; i++)
+		if (c->made[i]->capture.state.energy_denied)
+			return record_null(rec, "context.cpu_energy_j", "no_permission");
+	return 0;
 }
 
 /* ---- caveats of the runner ---- */
@@ -340,6 +351,8 @@ int fill_known(struct record *rec, struct case_run *c, const struct fill *f, str
 		rc = put_placement(rec, c);
 	if (!rc)
 		rc = put_caveats(rec, c);
+	if (!rc)
+		rc = explain_machine(rec, c);
 	if (!rc)
 		rc = block_clean(&rec->arena, &record_block, &rec->body);
 	return rc ? err_set(err, rc, "out of memory") : 0;

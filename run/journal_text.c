@@ -117,6 +117,8 @@ static json_t *execution_line(const struct capture *c, size_t i)
 	(void)json_object_set_new(line, "runner_cpu", number(c->state.runner_cpu_s));
 	(void)json_object_set_new(line, "wakeups", number(c->state.wakeups));
 	(void)json_object_set_new(line, "oversubscribed", json_integer(c->state.oversubscribed));
+	(void)json_object_set_new(line, "sampler_cpu", number(c->state.sampler_cpu_s));
+	(void)json_object_set_new(line, "energy_denied", json_boolean(c->state.energy_denied));
 	(void)json_object_set_new(line, "others", number(c->others_running));
 	(void)json_object_set_new(line, "log_bytes", number(c->log_bytes));
 	(void)json_object_set_new(line, "outlived", number(c->outlived));
@@ -269,6 +271,8 @@ static int get_execution(struct capture *c, struct cursor *at, const json_t *lin
 	c->state.runner_cpu_s = get_number(line, "runner_cpu");
 	c->state.wakeups = get_number(line, "wakeups");
 	c->state.oversubscribed = (signed char)over;
+	c->state.sampler_cpu_s = get_number(line, "sampler_cpu");
+	c->state.energy_denied = json_is_true(json_object_get(line, "energy_denied"));
 	c->others_running = get_number(line, "others");
 	c->log_bytes = get_number(line, "log_bytes");
 	c->outlived = get_number(line, "outlived");

@@ -131,6 +131,8 @@ static void read_frequencies(struct watch *w)
 		found++;
 		w->khz_min = fmin(w->khz_min, khz);
 		w->khz_max = fmax(w->khz_max, khz);
+		w->khz_sum += khz;
+		w->khz_n++;
 	}
 }
 
@@ -200,6 +202,7 @@ void watch_begin(struct watch *w, const char *proc, const char *sys, struct aren
 	w->threads_total = w->khz_min = w->khz_max = w->temperature_c = NAN;
 	w->load1 = read_load(proc);
 	read_temperature(w);
+	watch_counters_begin(&w->counters, sys);
 	w->at_start = read_cpu(proc);
 	read_own(&w->own_cpu_s, &w->own_wakeups);
 }
@@ -361,6 +364,7 @@ int64_t watch_sample(struct watch *w, pid_t root, const char *group)
 		}
 	}
 	read_frequencies(w);
+	watch_counters_tick(&w->counters);
 	int64_t quiet = (now_ns(CLOCK_MONOTONIC) - begin) * QUIET;
 	int64_t rate = w->samples < 8 ? RATE_NS : SLOW_NS;
 	return quiet > rate ? quiet : rate;
@@ -392,17 +396,21 @@ static void fill_row(const struct watch *w, const struct tree_end *end, struct e
 	row->max_rss_bytes = end->max_rss_bytes > 0 ? end->max_rss_bytes : (double)NAN;
 	row->cpu_khz_min = w->khz_min;
 	row->cpu_khz_max = w->khz_max;
+	row->cpu_khz_mean = w->khz_n > 0 ? num15(w->khz_sum / w->khz_n) : (double)NAN;
 	row->threads_total = w->threads_total;
 }
 
-void watch_end(struct watch *w, const struct tree_end *end, struct execution *row,
-	       struct watch_result *ret)
+void watch_end(struct watch *w, const struct tree_end *end, double sampler_cpu_s,
+	       double sampler_wakeups, struct execution *row, struct watch_result *ret)
 {
 	double own_cpu_s, own_wakeups;
 	struct watch_cpu now = read_cpu(w->proc);
+	watch_counters_end(&w->counters, &row->cpu_throttles, &row->cpu_energy_j);
 	read_own(&own_cpu_s, &own_wakeups);
-	own_cpu_s -= w->own_cpu_s;
-	own_wakeups -= w->own_wakeups;
+	own_cpu_s += sampler_cpu_s - w->own_cpu_s;
+	own_wakeups += sampler_wakeups - w->own_wakeups;
+	ret->sampler_cpu_s = sampler_cpu_s;
+	ret->energy_denied = w->counters.denied;
 	read_temperature(w);
 	find_leaves(w);
 	fill_row(w, end, row);

@@ -10,6 +10,7 @@
 #include "schema/record.h"
 #include "node/procs.h"
 #include "run/tree.h"
+#include "run/watch_cpu.h"
 
 /* A process that was seen. */
 struct watched {
@@ -32,7 +33,8 @@ struct watch {
 	struct watched *seen;
 	size_t n_seen, seen_cap;
 	struct pids pids;
-	double threads_total, khz_min, khz_max, temperature_c, load1;
+	double threads_total, khz_min, khz_max, khz_sum, khz_n, temperature_c, load1;
+	struct watch_counters counters;
 	uint64_t samples, crowded; /* crowded: more running threads than CPUs */
 	struct watch_cpu at_start;
 	double own_cpu_s, own_wakeups;
@@ -51,9 +53,13 @@ struct watch_result {
 	double steal_frac, temperature_c;
 	double runner_cpu_s, wakeups; /* of the runner and the keeper while it ran */
 	signed char oversubscribed;
+	double sampler_cpu_s; /* of runner_cpu_s, what looking at accelerators took */
+	bool energy_denied;   /* the CPU's energy counters are there, and not for us */
 };
-void watch_end(struct watch *w, const struct tree_end *end, struct execution *row,
-	       struct watch_result *ret);
+
+/* What is told of the sampler is taken for the runner's own. */
+void watch_end(struct watch *w, const struct tree_end *end, double sampler_cpu_s,
+	       double sampler_wakeups, struct execution *row, struct watch_result *ret);
 
 /* The governor of the first CPU, in the arena; NULL unknown. */
 const char *watch_governor(const char *sys, struct arena *a);

@@ -352,7 +352,7 @@ static void a_watch_tells_what_the_machine_did(void **state)
 	watch_begin(&w, proc, sys, &arena);
 	assert_true(watch_sample(&w, 100, NULL) >= 250000000);
 	put("proc/stat", "cpu  1600 0 0 9200 0 0 0 200 0 0\n"); /* 6 s busy, 2 s stolen of 10 s */
-	watch_end(&w, &end, &row, &result);
+	watch_end(&w, &end, 0, 0, &row, &result);
 
 	assert_true(row.load1 == 1.5);
 	assert_true(row.others_cpu_s > 4.3 && row.others_cpu_s <= 4.5);
@@ -393,7 +393,7 @@ static void ranks_pinned_to_one_cpu_are_a_crowd(void **state)
 	block_clear(&execution_block, &row);
 	watch_begin(&w, proc, "/nowhere", &arena);
 	(void)watch_sample(&w, 300, NULL);
-	watch_end(&w, &end, &row, &result);
+	watch_end(&w, &end, 0, 0, &row, &result);
 	assert_int_equal(result.oversubscribed, YES);
 	assert_true(row.threads_total == 5);
 	assert_int_equal(w.n_seen, 3);
@@ -403,7 +403,7 @@ static void ranks_pinned_to_one_cpu_are_a_crowd(void **state)
 	put("pinned/303/status", "Name:\tx\nPPid:\t301\nThreads:\t1\nCpus_allowed_list:\t1\n");
 	watch_begin(&w, proc, "/nowhere", &arena);
 	(void)watch_sample(&w, 300, NULL);
-	watch_end(&w, &end, &row, &result);
+	watch_end(&w, &end, 0, 0, &row, &result);
 	assert_int_equal(result.oversubscribed, NO);
 	watch_done(&w);
 }
@@ -420,7 +420,7 @@ static void what_can_not_be_read_is_not_zero(void **state)
 	block_clear(&execution_block, &row);
 	watch_begin(&w, "/nowhere", "/nowhere", &arena);
 	(void)watch_sample(&w, 100, NULL);
-	watch_end(&w, &end, &row, &result);
+	watch_end(&w, &end, 0, 0, &row, &result);
 	assert_true(isnan(row.load1) && isnan(row.others_cpu_s) && isnan(row.cpu_khz_min) &&
 		    isnan(row.threads_total));
 	assert_true(isnan(result.steal_frac) && isnan(result.temperature_c));
