@@ -14,7 +14,7 @@
 #include "schema/picture.h"
 
 /* A region that only a busy machine made longer is shorter the next time. */
-#define TRIES 3
+#define TRIES 5
 /* Collectors write down every second what they have. */
 #define SETTLE "--kill-wait=2.5"
 #define SMALL "--elements=65536", "--repeat=16" /* where the amount of work does not matter */
@@ -109,7 +109,7 @@ static double most(double a, double b)
 	return !known(a) || b > a ? b : a;
 }
 
-/* The split is measured again while nothing but its times is wrong: the shortest ones count, of the
+/* The split is measured again while its times are wrong: the shortest ones count, of the
  * clean executions and of those under the collector alike. */
 static int make_split(struct conformance_lab *lab, const struct part *p, struct conform *c,
 		      struct conformance_measured *m, struct err *err)
@@ -136,7 +136,7 @@ static int make_split(struct conformance_lab *lab, const struct part *p, struct 
 		seen.profiled_s = least(seen.profiled_s, e ? e->roi_s : (double)NAN);
 		c->n = before;
 		conform_part(c, &seen, &m->want);
-		if (!conform_only_times_failed(c, p->name))
+		if (!conform_times_failed(c, p->name))
 			break;
 	}
 	if (!rc && m->cannot)
@@ -238,7 +238,7 @@ int conformance_make_parts(struct conformance_lab *lab, const bool chosen[CONFOR
 	bool have = false;
 	for (size_t i = 0; !rc && i < CONFORMANCE_PARTS; i++) {
 		const struct part *p = &parts[i];
-		struct conformance_measured own, *m = have ? &own : first;
+		struct conformance_measured own = { .cannot = NULL }, *m = have ? &own : first;
 		if (!chosen[i]) {
 			conform_skip(c, p->name, "not asked for (--part)");
 			continue;

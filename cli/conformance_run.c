@@ -273,9 +273,9 @@ static void add_want(struct conform_want *w, const json_t *probe, size_t nth)
 static void take_want(struct conform_want *w, const struct buf *log)
 {
 	static const char begin[] = "{\"probe\":";
-	const char *at = log->data, *end = log->data + log->len;
+	const char *at = log->len ? log->data : "", *end = at + log->len;
 	size_t n = 0;
-	while (at && (at = memmem(at, (size_t)(end - at), begin, sizeof begin - 1))) {
+	while ((at = memmem(at, (size_t)(end - at), begin, sizeof begin - 1))) {
 		const char *stop = memchr(at, '\n', (size_t)(end - at));
 		json_t *probe = NULL;
 		stop = stop ? stop : end;

@@ -291,19 +291,15 @@ void conform_part(struct conform *c, const struct conform_seen *seen,
 	picture_region(c, seen);
 }
 
-bool conform_only_times_failed(const struct conform *c, const char *part)
+bool conform_times_failed(const struct conform *c, const char *part)
 {
-	bool times = false;
 	for (size_t i = 0; i < c->n; i++) {
 		const struct check *k = &c->items[i];
-		if (strcmp(k->part, part) != 0 || strcmp(k->verdict, "fail") != 0)
-			continue;
-		if (strcmp(k->name, "profiled_region") != 0 || !known(k->value) ||
-		    !known(k->expected))
-			return false;
-		times = true;
+		if (strcmp(k->part, part) == 0 && strcmp(k->name, "profiled_region") == 0)
+			return strcmp(k->verdict, "fail") == 0 && known(k->value) &&
+			       known(k->expected);
 	}
-	return times;
+	return false;
 }
 
 void conform_skip(struct conform *c, const char *part, const char *why)

@@ -60,9 +60,9 @@ struct conform {
 void conform_part(struct conform *c, const struct conform_seen *seen,
 		  const struct conform_want *want);
 
-/* Its region's times differ, and nothing else of the part failed: worth measuring again, since a
- * busy machine does that, too. */
-bool conform_only_times_failed(const struct conform *c, const char *part);
+/* The part's region has two times, and they differ: worth measuring again, since a busy machine
+ * does that, too. */
+bool conform_times_failed(const struct conform *c, const char *part);
 
 /* A whole part was left out. */
 void conform_skip(struct conform *c, const char *part, const char *why);
