@@ -36,6 +36,10 @@ LIVE_OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard collectors/live*.c))
 $(B)/tests/unit/live: $(B)/tests/unit/live.o $(LIVE_OBJS) $(B)/libroimeter.a $(B)/parts.a
 	$(CC) $(LDFLAGS) -rdynamic -o $@ $^ $(LIBS) -lcmocka -lpthread -ldl
 
+$(B)/tests/tools/clip_cases: $(B)/tests/tools/clip_cases.o $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+CHECK_NEEDS += $(B)/tests/tools/clip_cases
+
 # No collector: what is preloaded beside one, so that _exit loses nothing.
 $(B)/libroimeter-exit.so: $(B)/guest/collectors/exit.o
 	$(COLLECTOR_LINK) -o $@ $^

@@ -342,5 +342,8 @@ void flow_settle(struct flow *f, int64_t before_ns)
 {
 	while (f->head != f->tail && f->ring[f->head & f->mask].begin < before_ns)
 		flow_fold(f, &f->ring[f->head++ & f->mask]);
+	/* Ranges that nothing was folded in take effect before all is final. */
+	if (windows_ready(f))
+		f->no_memory = true;
 	f->folded = later(f->folded, before_ns);
 }
