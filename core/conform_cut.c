@@ -36,9 +36,9 @@ static int gather(struct cutting *t, struct observed *seen, struct roi_logs *log
 	for (size_t i = 0; i < t->n; i++) {
 		const struct conform_file *f = &t->files[i];
 		if (f->picture)
-			pictures[n_pictures++] =
-				(struct carried_picture){ f->name, f->bytes,
-							  i == which ? length : f->n };
+			pictures[n_pictures++] = (struct carried_picture){
+				.file = f->name, .bytes = f->bytes, .n = i == which ? length : f->n
+			};
 		else
 			marks[n_marks++] = (struct carried_log){ .file = f->name,
 								 .bytes = f->bytes,
