@@ -1,6 +1,8 @@
 /* Sixteen bytes at a time where the machine can; what is found is looked at byte by byte. */
 #include "import/json_scan.h"
 
+#include <stdint.h>
+
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -28,28 +30,6 @@ static const char *text_stop(const char *p, const char *end)
 	}
 #endif
 	while (p < end && *p != '"' && *p != '\\' && (unsigned char)*p >= ' ')
-		p++;
-	return p;
-}
-
-/* The first quote or bracket; end if there is none. */
-static const char *bracket_stop(const char *p, const char *end)
-{
-#ifdef __SSE2__
-	/* Square brackets and braces differ in one bit. */
-	const __m128i quote = _mm_set1_epi8('"'), bit = _mm_set1_epi8(0x20);
-	const __m128i open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}');
-	for (; end - p >= 16; p += 16) {
-		__m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
-		__m128i y = _mm_or_si128(x, bit);
-		__m128i hit = _mm_or_si128(_mm_cmpeq_epi8(y, open), _mm_cmpeq_epi8(y, close));
-		hit = _mm_or_si128(hit, _mm_cmpeq_epi8(x, quote));
-		int mask = _mm_movemask_epi8(hit);
-		if (mask)
-			return p + __builtin_ctz((unsigned)mask);
-	}
-#endif
-	while (p < end && *p != '"' && (*p | 0x20) != '{' && (*p | 0x20) != '}')
 		p++;
 	return p;
 }
@@ -92,30 +72,164 @@ static bool text(struct json_scan *s, struct json_value *ret)
 	return true;
 }
 
+/* ---- to the end of what is open ----------------------------------------------------------------
+ */
+
+/* Of both kinds of brackets only how many are open is kept, so that a block without the last one is
+ * counted, and not looked at byte by byte. */
+struct nest {
+	size_t square, curly;
+	bool in_text, escaped;
+	char closes; /* the last one is of this kind */
+};
+
+/* One byte. 1: that was the end, 0: go on, -1: see fault. */
+static int nest_byte(struct nest *n, char c, const char **fault)
+{
+	if (n->in_text) {
+		*fault = "a control character in a text";
+		n->in_text = c != '"' || n->escaped;
+		n->escaped = c == '\\' && !n->escaped;
+		return (unsigned char)c < ' ' ? -1 : 0;
+	}
+	n->in_text = c == '"';
+	size_t *open = (c | 0x20) != '}' && (c | 0x20) != '{' ? NULL
+		       : c & 0x20			       ? &n->curly
+							       : &n->square;
+	if (!open)
+		return 0;
+	if (c == '{' || c == '[') {
+		*fault = "values in values over 512 deep";
+		++*open;
+		return n->curly + n->square > JSON_SCAN_DEPTH ? -1 : 0;
+	}
+	*fault = "a bracket that does not close what is open";
+	if (!*open)
+		return -1;
+	--*open;
+	return n->curly + n->square ? 0 : c == n->closes ? 1 : -1;
+}
+
+#define BLOCK 64
+
+#ifdef __SSE2__
+struct masks {
+	uint64_t quote, slash, control, open, close, curly;
+};
+
+static inline uint64_t mask_of(__m128i x)
+{
+	return (uint64_t)(uint32_t)_mm_movemask_epi8(x);
+}
+
+static inline struct masks masks_of(const char *p)
+{
+	const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\');
+	const __m128i last_control = _mm_set1_epi8(0x1f), bit = _mm_set1_epi8(0x20);
+	const __m128i open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}');
+	struct masks m = { 0 };
+	for (unsigned i = 0; i < BLOCK; i += 16) {
+		__m128i x = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
+		__m128i y = _mm_or_si128(x, bit); /* '[' and '{' differ in this one */
+		m.quote |= mask_of(_mm_cmpeq_epi8(x, quote)) << i;
+		m.slash |= mask_of(_mm_cmpeq_epi8(x, slash)) << i;
+		m.control |= mask_of(_mm_cmpeq_epi8(_mm_min_epu8(x, last_control), x)) << i;
+		m.open |= mask_of(_mm_cmpeq_epi8(y, open)) << i;
+		m.close |= mask_of(_mm_cmpeq_epi8(y, close)) << i;
+		m.curly |= mask_of(_mm_slli_epi16(x, 2)) << i; /* that bit, as the sign */
+	}
+	return m;
+}
+
+/* Bit i: an odd number of quotes stands before or at byte i. */
+static inline uint64_t in_texts(uint64_t quotes)
+{
+	for (unsigned shift = 1; shift < BLOCK; shift *= 2)
+		quotes ^= quotes << shift;
+	return quotes;
+}
+
+/* Inline on all machines; the compiler's own is a call where it may not take the instruction. */
+static inline size_t count(uint64_t bits)
+{
+	bits -= bits >> 1 & 0x5555555555555555u;
+	bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
+	return (size_t)(((bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
+}
+
+/* The last bracket may be one of these. */
+static int nest_brackets(struct nest *n, const char *p, uint64_t brackets, const char **ret_end)
+{
+	const char *fault;
+	n->in_text = false;
+	for (; brackets; brackets &= brackets - 1) {
+		const char *at = p + __builtin_ctzll(brackets);
+		int rc = nest_byte(n, *at, &fault);
+		*ret_end = at + 1;
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* A block: 0: taken, 1: it ends at *ret_end, -1: n is as before, look at each byte. */
+static int nest_block(struct nest *n, const char *p, const char **ret_end)
+{
+	struct masks m = masks_of(p);
+	uint64_t text = in_texts(m.quote) ^ (n->in_text ? ~(uint64_t)0 : 0);
+	uint64_t open = m.open & ~text, close = m.close & ~text;
+	size_t opened = count(open), closed = count(close), depth = n->curly + n->square;
+	size_t curly = count(close & m.curly), square = closed - curly;
+	if (n->escaped || m.slash || (m.control & text) || depth + opened > JSON_SCAN_DEPTH)
+		return -1;
+	struct nest next = *n;
+	if (closed < depth && curly <= n->curly && square <= n->square) {
+		size_t more = count(open & m.curly);
+		next.curly += more - curly;
+		next.square += opened - more - square;
+	} else {
+		int rc = nest_brackets(&next, p, open | close, ret_end);
+		if (rc)
+			return rc;
+	}
+	next.in_text = text >> (BLOCK - 1);
+	*n = next;
+	return 0;
+}
+#else
+static int nest_block(struct nest *n, const char *p, const char **ret_end)
+{
+	(void)n;
+	(void)p;
+	(void)ret_end;
+	return -1;
+}
+#endif
+
 /* closes: the bracket of what is open, which was entered already. */
 static bool nested(struct json_scan *s, char closes)
 {
-	char stack[JSON_SCAN_DEPTH];
-	size_t depth = 1;
-	stack[0] = closes;
-	for (;;) {
-		const char *p = bracket_stop(s->p, s->end);
-		if (p == s->end)
-			return ends_here(s);
-		s->p = p + 1;
-		if (*p == '"') {
-			if (!text(s, NULL))
-				return false;
-		} else if (*p == '{' || *p == '[') {
-			if (depth == JSON_SCAN_DEPTH)
-				return wrong(s, p, "values in values over 512 deep");
-			stack[depth++] = *p == '{' ? '}' : ']';
-		} else if (*p != stack[--depth]) {
-			return wrong(s, p, "a bracket that does not close what is open");
-		} else if (!depth) {
+	struct nest n = { .square = closes == ']', .curly = closes == '}', .closes = closes };
+	const char *p = s->p, *fault = NULL;
+	while (p < s->end) {
+		size_t left = (size_t)(s->end - p);
+		int rc = left < BLOCK ? -1 : nest_block(&n, p, &s->p);
+		if (rc > 0)
 			return true;
+		if (!rc) {
+			p += BLOCK;
+			continue;
+		}
+		for (size_t i = left < BLOCK ? left : BLOCK; i; i--, p++) {
+			rc = nest_byte(&n, *p, &fault);
+			if (rc < 0)
+				return wrong(s, p, fault);
+			s->p = p + 1;
+			if (rc > 0)
+				return true;
 		}
 	}
+	return ends_here(s);
 }
 
 bool json_scan_out(struct json_scan *s)

@@ -38,6 +38,7 @@ struct source {
 	char head[HEAD_BYTES + 1];
 	size_t head_n;
 	char plain_path[40], hash[33];
+	XXH3_state_t *hasher; /* of what was read since the start of the file; NULL: none */
 };
 
 /* ---- the file as it is --------------------------------------------------------------------------
@@ -47,6 +48,26 @@ static int read_failed(struct source *s, struct err *err)
 {
 	int e = errno;
 	return err_set(err, -e, "read %s: %s", s->path, strerror(e));
+}
+
+/* What is read from begin to end anyway need not be read once more for its hash. */
+static void hash_begin(struct source *s)
+{
+	if (s->hash[0])
+		return;
+	if (!s->hasher)
+		s->hasher = XXH3_createState();
+	if (s->hasher)
+		(void)XXH3_128bits_reset(s->hasher);
+}
+
+static void hash_end(struct source *s)
+{
+	XXH128_hash_t h = XXH3_128bits_digest(s->hasher);
+	(void)snprintf(s->hash, sizeof s->hash, "%016llx%016llx", (unsigned long long)h.high64,
+		       (unsigned long long)h.low64);
+	(void)XXH3_freeState(s->hasher);
+	s->hasher = NULL;
 }
 
 /* Up to n bytes; fewer only at the end. Negative: -errno. */
@@ -62,6 +83,11 @@ static ssize_t read_piece(struct source *s, char *to, size_t n, struct err *err)
 		if (!k)
 			break;
 		got += (size_t)k;
+	}
+	if (s->hasher) {
+		(void)XXH3_128bits_update(s->hasher, to, got);
+		if (got < n)
+			hash_end(s);
 	}
 	return (ssize_t)got;
 }
@@ -202,6 +228,7 @@ int source_rewind(struct source *s, struct err *err)
 	s->in = s->in_end = NULL;
 	s->given = 0;
 	s->inside = s->ended = false;
+	hash_begin(s);
 	if (s->zstd)
 		(void)ZSTD_DCtx_reset(s->zstd, ZSTD_reset_session_only);
 	return 0;
@@ -333,6 +360,7 @@ void source_close(struct source *s)
 		(void)close(s->fd);
 	if (s->plain_fd >= 0)
 		(void)close(s->plain_fd);
+	(void)XXH3_freeState(s->hasher);
 	free(s->raw);
 	free(s->plain);
 	free(s->path);
@@ -441,28 +469,22 @@ const char *source_hash(struct source *s, struct err *err)
 {
 	if (s->hash[0])
 		return s->hash;
-	XXH3_state_t *state = XXH3_createState();
 	char *piece = malloc(PIECE_BYTES);
 	ssize_t n = 0;
 	off_t at = 0;
-	int rc = state && piece ? 0 : err_set(err, -ENOMEM, "out of memory");
-	if (!rc)
-		(void)XXH3_128bits_reset(state);
+	hash_begin(s);
+	int rc = s->hasher && piece ? 0 : err_set(err, -ENOMEM, "out of memory");
 	/* At its own place, so that whoever reads pieces is not moved. */
 	while (!rc && (n = pread(s->fd, piece, PIECE_BYTES, at)) != 0) {
 		if (n < 0 && errno != EINTR)
 			rc = read_failed(s, err);
 		if (n > 0) {
-			(void)XXH3_128bits_update(state, piece, (size_t)n);
+			(void)XXH3_128bits_update(s->hasher, piece, (size_t)n);
 			at += n;
 		}
 	}
-	if (!rc) {
-		XXH128_hash_t h = XXH3_128bits_digest(state);
-		(void)snprintf(s->hash, sizeof s->hash, "%016llx%016llx",
-			       (unsigned long long)h.high64, (unsigned long long)h.low64);
-	}
-	(void)XXH3_freeState(state);
+	if (!rc)
+		hash_end(s);
 	free(piece);
 	return rc ? NULL : s->hash;
 }

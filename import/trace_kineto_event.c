@@ -148,6 +148,8 @@ static int op_args(struct kineto *k, const struct kineto_event *e, struct op_arg
 									 : &rest;
 		if (!json_scan_value(&s, to))
 			break;
+		if (to == &ret->device && e->class == KINETO_KERNEL)
+			return 0; /* kernels have no bytes, but a lot more to say */
 	}
 	return rc ? wrong_at(k, e, s.p,
 			     s.fault ? s.fault : "the arguments of an event end too early")

@@ -19,7 +19,7 @@ int kineto_wrong(struct kineto *k, uint64_t place, const char *what)
 static enum kineto_class class_of(struct str cat)
 {
 	static const struct {
-		const char *name;
+		const char name[20];
 		enum kineto_class class;
 	} classes[] = {
 		{ "kernel", KINETO_KERNEL },         { "gpu_memcpy", KINETO_COPY },
@@ -31,8 +31,10 @@ static enum kineto_class class_of(struct str cat)
 		{ "operator", KINETO_OPERATOR },     { "python_function", KINETO_FUNCTION },
 		{ "gpu_user_annotation", KINETO_ON_DEVICE },
 	};
+	if (!cat.n || cat.n >= sizeof classes[0].name)
+		return KINETO_NOTHING;
 	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-		if (strlen(classes[i].name) == cat.n &&
+		if (classes[i].name[0] == (*cat.p | 0x20) && !classes[i].name[cat.n] &&
 		    strncasecmp(classes[i].name, cat.p, cat.n) == 0)
 			return classes[i].class;
 	return KINETO_NOTHING;
