@@ -170,6 +170,13 @@ static int bytes_of(struct merge *m, const struct trace_cursor *c, double *ret, 
 	return 0;
 }
 
+/* An export does not say on whose side an array lies: those that compare exports count it by no
+ * direction, and so do we. */
+static enum category direction_of(int64_t kind)
+{
+	return kind >= 3 && kind <= 7 ? COPY_OTHER : copy_kind_category((unsigned)kind);
+}
+
 static int copy_row(struct merge *m, const struct trace_cursor *c, uint32_t *ret_name,
 		    enum category *ret_category, double *ret_bytes, struct err *err)
 {
@@ -179,7 +186,7 @@ static int copy_row(struct merge *m, const struct trace_cursor *c, uint32_t *ret
 		return bad(m, c, "copyKind is not a whole number", err);
 	if (cell == CELL_NULL || kind < 0 || kind > 255)
 		kind = 0;
-	*ret_category = copy_kind_category((unsigned)kind);
+	*ret_category = direction_of(kind);
 	m->batches += cell_int(c->s, COUNT, &count) == CELL_IS && count > 1;
 	int rc = copy_name(m, kind, ret_name);
 	return rc ? rc : bytes_of(m, c, ret_bytes, err);
