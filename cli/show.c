@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/state_text.h"
 #include "cli/table.h"
 #include "cli/words.h"
 #include "lib/num.h"
@@ -368,6 +369,24 @@ static void context(struct page *p)
 	}
 }
 
+/* How the hardware ran meanwhile. */
+static void states(struct page *p)
+{
+	const struct context *c = &p->r->context;
+	struct buf text = { .max = 1 << 16 };
+	state_text_cpu(&text, c);
+	maybe_text(p, "CPU ran at", text.failed ? NULL : text.data);
+	for (size_t i = 0; i < c->devices.n; i++) {
+		char label[40];
+		(void)snprintf(label, sizeof label, "device %.20s ran at",
+			       c->devices.items[i].device ? c->devices.items[i].device : "-");
+		text.len = 0;
+		state_text_device(&text, &c->devices.items[i]);
+		maybe_text(p, label, text.failed ? NULL : text.data);
+	}
+	buf_done(&text);
+}
+
 static void origin(struct page *p)
 {
 	const struct record_body *r = p->r;
@@ -440,6 +459,7 @@ void show_record(struct buf *b, const struct record *rec)
 	metrics(&p);
 	show_device(&p);
 	context(&p);
+	states(&p);
 	origin(&p);
 	caveats(&p);
 	tails(&p);
