@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define CPU_TIMES 61 /* a prime: what comes by turns is met alike */
+
 struct live live;
 
 int64_t live_now(void)
@@ -116,9 +118,10 @@ void live_refuse(const char *status, const char *why_format, ...)
 /* ---- the flow --------------------------------------------------------------------------------
  */
 
+/* A child of fork is not LIVE_ON, so that nobody need ask the kernel who this is. */
 struct flow *live_take(void)
 {
-	if (!live_is_on())
+	if (GET_ACQUIRE(live.state) != LIVE_ON)
 		return NULL;
 	int saved = errno, rc = live_lock();
 	errno = saved;
@@ -203,12 +206,28 @@ int64_t live_cpu_begin(void)
 	return rc ? 0 : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-void live_cpu_end(int64_t begun)
+static void cpu_add(int64_t ns)
 {
-	int64_t ns = live_cpu_begin() - begun;
 	if (ns <= 0)
 		return;
 	ADD(live.cpu_ns, ns);
 	if (GET(live.inside))
 		ADD(live.roi_cpu_ns, ns);
+}
+
+void live_cpu_end(int64_t begun)
+{
+	cpu_add(live_cpu_begin() - begun);
+}
+
+int64_t live_cpu_sometimes(void)
+{
+	static uint32_t times;
+	return __atomic_fetch_add(&times, 1, __ATOMIC_RELAXED) % CPU_TIMES ? 0 : live_cpu_begin();
+}
+
+void live_cpu_sometimes_end(int64_t begun)
+{
+	if (begun)
+		cpu_add((live_cpu_begin() - begun) * CPU_TIMES);
 }

@@ -108,7 +108,7 @@ static void CL_CALLBACK over(cl_event event, cl_int status, void *of)
 {
 	struct command *c = of;
 	int saved = errno;
-	int64_t cpu = live_cpu_begin(), start = 0, end = 0;
+	int64_t cpu = live_cpu_sometimes(), start = 0, end = 0;
 	if (opencl_on()) {
 		bool timed = !c->graph && times_of(event, status, &start, &end) == 0;
 		if (timed)
@@ -118,7 +118,7 @@ static void CL_CALLBACK over(cl_event event, cl_int status, void *of)
 	}
 	(void)opencl_next.clReleaseEvent(event);
 	free(c);
-	live_cpu_end(cpu);
+	live_cpu_sometimes_end(cpu);
 	errno = saved;
 }
 
@@ -178,7 +178,7 @@ cl_int opencl_end(struct opencl_call *call, cl_command_queue queue, cl_int rc,
 		return rc;
 	}
 	int saved = errno;
-	int64_t end_ns = opencl_now(), cpu = live_cpu_begin();
+	int64_t end_ns = opencl_now(), cpu = live_cpu_sometimes();
 	uint32_t name = note_call(call, end_ns, w, rc == CL_SUCCESS);
 	if (rc == CL_SUCCESS) {
 		const struct command c = {
@@ -202,7 +202,7 @@ cl_int opencl_end(struct opencl_call *call, cl_command_queue queue, cl_int rc,
 				(void)opencl_next.clReleaseEvent(call->own);
 		}
 	}
-	live_cpu_end(cpu);
+	live_cpu_sometimes_end(cpu);
 	errno = saved;
 	return rc;
 }

@@ -228,6 +228,16 @@ void live_cpu_end(int64_t begun)
 	(void)begun;
 }
 
+int64_t live_cpu_sometimes(void)
+{
+	return 0;
+}
+
+void live_cpu_sometimes_end(int64_t begun)
+{
+	(void)begun;
+}
+
 void live_finish(void)
 {
 	if (options.flush)

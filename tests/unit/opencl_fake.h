@@ -178,6 +178,16 @@ void live_cpu_end(int64_t begun)
 	(void)begun;
 }
 
+int64_t live_cpu_sometimes(void)
+{
+	return 0;
+}
+
+void live_cpu_sometimes_end(int64_t begun)
+{
+	(void)begun;
+}
+
 /* ---- the driver ---- */
 
 /* How the next commands of a queue go. Times are on CLOCK_MONOTONIC, after the call. */
