@@ -3,7 +3,7 @@
  * between two readings of ours. Where it does not, times are converted by the difference of the
  * clocks. */
 #define _GNU_SOURCE
-#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -16,7 +16,8 @@
 
 static enum { ON_OURS, ON_REALTIME, ON_OTHER } source;
 static int64_t offset; /* of the stamps to CLOCK_MONOTONIC; 0 with our clock */
-static double first_offset = NAN, last_offset = NAN, widest = NAN;
+static bool compared;
+static int64_t first_offset, last_offset, widest; /* whole: a double counts 50 years by 256 ns */
 
 static int64_t read_clock(clockid_t clock)
 {
@@ -66,11 +67,12 @@ static int compare(int64_t (*other)(void), int64_t *ret_offset, int64_t *ret_err
 
 static void keep(int64_t o, int64_t error)
 {
-	if (isnan(first_offset))
-		first_offset = (double)o;
-	last_offset = (double)o;
-	if (isnan(widest) || (double)error > widest)
-		widest = (double)error;
+	if (!compared)
+		first_offset = o;
+	compared = true;
+	last_offset = o;
+	if (error > widest)
+		widest = error;
 }
 
 void cupti_clock_start(void)
@@ -116,8 +118,9 @@ void cupti_clock_tell(void)
 		live_note("CUPTI did not take its time stamps from our clock; they were converted "
 			  "from %s",
 			  source == ON_REALTIME ? "CLOCK_REALTIME" : "a clock of its own");
-	if (!isnan(first_offset))
-		live_clock(first_offset, last_offset - first_offset, widest);
+	if (compared)
+		live_clock((double)first_offset, (double)(last_offset - first_offset),
+			   (double)widest);
 }
 
 int64_t cupti_clock_convert(uint64_t t)

@@ -18,13 +18,14 @@ static struct found found[DEVICES];
 static int n_found;
 static int64_t numbers[DEVICES]; /* flow_device's, plus 1; 0: not asked for */
 
-/* As nvidia-smi writes it; a part of a GPU (MIG) has its own. */
-static void uuid_text(const unsigned char *u, char *text, size_t room)
+/* As nvidia-smi writes it; a part of a GPU (MIG) has its own, and only its name says that it is
+ * one: "NVIDIA H100 80GB HBM3 MIG 1g.10gb". */
+static void uuid_text(const char *name, const unsigned char *u, char *text, size_t room)
 {
 	(void)snprintf(text, room,
-		       "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-		       u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11],
-		       u[12], u[13], u[14], u[15]);
+		       "%s-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+		       strstr(name, " MIG ") ? "MIG" : "GPU", u[0], u[1], u[2], u[3], u[4], u[5],
+		       u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
 }
 
 static void ask_symbol(void *into, const char *name)
@@ -53,7 +54,7 @@ void cupti_devices_find(void)
 		if (get(&device, i) || name_of(d.name, sizeof d.name, device))
 			continue;
 		if (uuid_of && uuid_of(uuid, device) == 0)
-			uuid_text(uuid, d.id, sizeof d.id);
+			uuid_text(d.name, uuid, d.id, sizeof d.id);
 		(void)pthread_mutex_lock(&lock);
 		found[i] = d;
 		if (n_found <= i)

@@ -191,7 +191,8 @@ int cupti_load(char *why, size_t room)
 	else
 		(void)snprintf(why, room,
 			       "libcupti is not found; it comes with the CUDA toolkit: set "
-			       "CUDA_HOME, or ROIMETER_CUPTI to the library");
+			       "CUDA_HOME, or ROIMETER_CUPTI to the library (of Python's packages "
+			       "it is nvidia/*/lib/libcupti.so.*)");
 	return CUPTI_NO_LIBRARY;
 }
 

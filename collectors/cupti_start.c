@@ -40,15 +40,15 @@ bool cupti_on(void)
 
 bool cupti_has(int kind)
 {
-	return kinds_on[kind];
+	return __atomic_load_n(&kinds_on[kind], __ATOMIC_ACQUIRE);
 }
 
 static bool enable(int kind)
 {
 	results[kind] = cupti.enable(kind);
-	kinds_on[kind] = results[kind] == CUPTI_OK;
-	refused_kinds[kind] = !kinds_on[kind];
-	return kinds_on[kind];
+	refused_kinds[kind] = results[kind] != CUPTI_OK;
+	__atomic_store_n(&kinds_on[kind], results[kind] == CUPTI_OK, __ATOMIC_RELEASE);
+	return results[kind] == CUPTI_OK;
 }
 
 static void note_refused(int kind, const char *what)
@@ -92,6 +92,22 @@ static void start_late(void)
 	/* After our own questions to the driver, which are no calls of the program. */
 	if (!enable(CUPTI_KIND_DRIVER))
 		note_refused(CUPTI_KIND_DRIVER, "calls of the driver");
+}
+
+/* Somebody has loaded us by hand, not the driver: it may have been at work for long, and then says
+ * no more that it has started. In its own start, when it loads us, it is not asked anything. */
+static void start_after_all(void)
+{
+	int (*count_of)(int *) = NULL;
+	int n = 0;
+	const char *said = getenv("CUDA_INJECTION64_PATH");
+	void *at = said && *said ? NULL : cupti_driver_symbol("cuDeviceGetCount");
+	memcpy(&count_of, &at, sizeof at);
+	if (!count_of || count_of(&n))
+		return;
+	live_note("the collector was loaded when CUDA was at work already: what the device did "
+		  "before that is not known");
+	start_late();
 }
 
 static void told(void *arg, int domain, uint32_t cbid, const void *data)
@@ -272,6 +288,7 @@ static void start(void)
 					    CUPTI_RESOURCE_INIT_FINISHED);
 		(void)cupti.enable_callback(1, subscriber, CUPTI_DOMAIN_RESOURCE,
 					    CUPTI_RESOURCE_CONTEXT_DESTROY);
+		start_after_all();
 	} else {
 		start_late();
 	}

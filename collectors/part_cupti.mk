@@ -36,3 +36,21 @@ $(B)/bench/cupti: $(B)/bench/cupti.o $(CUPTI_READING) $(B)/parts.a
 $(B)/tests/tools/picture: $(B)/tests/tools/picture.o $(B)/parts.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 CHECK_NEEDS += $(B)/tests/tools/picture
+
+# A program of several ways, which with SAN=thread is watched, as is everything that it loads: the doubles, the
+# collector, and the marks are made once more for that.
+CUPTI_WATCHED := $(if $(filter thread,$(SAN)),-fsanitize=thread)
+$(B)/tests/tools/cuda_work: tests/tools/cuda_work.c include/roimeter.h $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -O1 -g -Wall -Wextra -I. $(CUPTI_WATCHED) -o $@ $< -ldl -lpthread
+CHECK_NEEDS += $(B)/tests/tools/cuda_work
+
+$(B)/tests/watched/libroimeter-cupti.so: $(patsubst %.c,$(B)/%.o,$(wildcard collectors/cupti*.c collectors/live*.c)) $(B)/parts.a
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -shared -Wl,-z,nodelete -Wl,--exclude-libs,ALL -o $@ $^ $(LIBS)
+$(B)/tests/watched/libroimeter.so: $(patsubst %.c,$(B)/%.o,$(MARKER_SOURCES))
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $^ -lpthread -ldl
+ifneq ($(CUPTI_WATCHED),)
+CHECK_NEEDS += $(addprefix $(B)/tests/watched/,libroimeter-cupti.so libroimeter.so)
+endif

@@ -13,8 +13,10 @@
 #define MAGIC "roimeter-picture 1\n"
 #define MAGIC_BYTES (sizeof MAGIC - 1)
 #define SUM_BYTES 8
-#define MAX_TIME 1e15
-#define CATEGORY_COUNT 8 /* enum category; core stands above this layer */
+#define MAX_WHOLE 0x1p53 /* what a double counts exactly: 104 days of all devices together */
+#define MAX_BYTES 1e18
+#define MAX_OFFSET 0x1p63 /* of a clock since 1970 from one since the last boot: 50 years */
+#define CATEGORY_COUNT 8  /* enum category; core stands above this layer */
 
 #define SELF picture_sums
 TABLE(picture_sums, PICTURE_SUMS_FIELDS)
@@ -70,7 +72,7 @@ void picture_put(struct buf *b, const struct picture *p)
 
 static bool is_whole(double x)
 {
-	return x >= 0 && x < MAX_TIME && x == floor(x);
+	return x >= 0 && x < MAX_WHOLE && x == floor(x);
 }
 
 static bool sums_good(const struct picture_sums *s)
@@ -82,7 +84,7 @@ static bool sums_good(const struct picture_sums *s)
 		for (size_t c = 0; lists[i]->items && c < CATEGORY_COUNT; c++) {
 			double x = lists[i]->items[c];
 			bool bytes = lists[i] == &s->bytes;
-			if (known(x) && (bytes ? !(x >= 0 && x < 1e18) : !is_whole(x)))
+			if (known(x) && (bytes ? !(x >= 0 && x < MAX_BYTES) : !is_whole(x)))
 				return false;
 		}
 	}
@@ -127,8 +129,9 @@ static bool numbers_good(const struct block *block, const void *at)
 {
 	for (size_t i = 0; i < block->count; i++) {
 		const struct field *f = &block->fields[i];
+		bool offset = strcmp(f->name, "clock_offset_ns") == 0;
 		if (f->type == FIELD_NUM && strcmp(f->unit, "s") != 0 && known(num_at(f, at)) &&
-		    !(fabs(num_at(f, at)) < MAX_TIME))
+		    !(fabs(num_at(f, at)) < (offset ? MAX_OFFSET : MAX_WHOLE)))
 			return false;
 	}
 	return true;
@@ -166,7 +169,8 @@ int picture_get(struct picture *ret, struct arena *a, const char *file, const vo
 		return err_set(err, -EBADMSG, "%s: not a picture of a device collector", file);
 	if (memcmp(at, MAGIC, MAGIC_BYTES) != 0)
 		return err_set(err, -EPROTONOSUPPORT,
-			       "%s: a picture of another version than this program reads (1)", file);
+			       "%s: a picture of another version than this program reads (1)",
+			       file);
 	if (n < MAGIC_BYTES + SUM_BYTES || n > PICTURE_MAX_BYTES)
 		return err_set(err, -EBADMSG, "%s: the picture is cut, or too large", file);
 	char sum[SUM_BYTES];
@@ -174,7 +178,8 @@ int picture_get(struct picture *ret, struct arena *a, const char *file, const vo
 	size_t body_n = n - MAGIC_BYTES - SUM_BYTES;
 	put_sum(sum, sum_of((const unsigned char *)body, body_n));
 	if (memcmp(sum, at + MAGIC_BYTES, SUM_BYTES) != 0)
-		return err_set(err, -EBADMSG, "%s: the picture is damaged: its sum is another", file);
+		return err_set(err, -EBADMSG, "%s: the picture is damaged: its sum is another",
+			       file);
 	int rc = block_get(a, &picture_block, ret, body, body_n, err);
 	if (rc)
 		return err_wrap(err, rc, "%s", file);

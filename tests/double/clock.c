@@ -1,7 +1,8 @@
-/* Preloaded (LD_PRELOAD=libdouble_clock.so), the whole program has the virtual clock: its marks and its
- * collector, too. A library of its own: libdouble's own waits must not come here.
+/* Preloaded (LD_PRELOAD=libdouble_clock.so), the whole program has the virtual clock: its marks and
+ * its collector, too. A library of its own: libdouble's own waits must not come here.
  *
- * Marks read the machine's tick counter, or the kernel's clock past libc: here they are told not to. */
+ * Marks read the machine's tick counter, or the kernel's clock past libc: here they are told not
+ * to. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

@@ -54,7 +54,8 @@ DOUBLE_EXPORT CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain dom
 	if ((domain != CUPTI_CB_DOMAIN_DRIVER_API && domain != CUPTI_CB_DOMAIN_RUNTIME_API) ||
 	    cbid >= NAMES)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	*name = call_names[domain == CUPTI_CB_DOMAIN_RUNTIME_API][cbid];
+	*name = __atomic_load_n(&call_names[domain == CUPTI_CB_DOMAIN_RUNTIME_API][cbid],
+				__ATOMIC_RELAXED);
 	return *name ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
@@ -63,7 +64,8 @@ void record_call(const struct double_call *call)
 	uint32_t kind = call->domain == CUPTI_CB_DOMAIN_RUNTIME_API ? KIND(RUNTIME) : KIND(DRIVER);
 
 	if (call->cbid < NAMES)
-		call_names[kind == KIND(RUNTIME)][call->cbid] = call->name;
+		__atomic_store_n(&call_names[kind == KIND(RUNTIME)][call->cbid], call->name,
+				 __ATOMIC_RELAXED);
 	if (!call_enabled(kind, call->cbid))
 		return;
 	CUpti_ActivityAPI a = {

@@ -35,6 +35,21 @@ $(B)/tests/double/libdouble_clock.so: $(B)/tests/double/clock.o $(B)/tests/doubl
 DOUBLES := $(addprefix $(B)/tests/double/,libcuda.so.1 libcupti.so.13 libdouble_clock.so)
 CHECK_NEEDS += $(DOUBLES)
 
+# With the sanitizer that looks for races, for programs that have it, too.
+ifneq ($(filter thread,$(SAN)),)
+$(B)/tests/watched/%.o: tests/double/%.c tests/double/double.h tests/double/cuda.h tests/double/fake_cupti.h $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(DOUBLE_FLAGS) -c -o $@ $<
+$(B)/tests/watched/libdouble.so: $(addprefix $(B)/tests/watched/,script.o timeline.o)
+	$(CC) $(SANFLAGS) -shared -Wl,-soname,$(@F) -o $@ $^ -lpthread -ldl
+$(B)/tests/watched/libcuda.so.1: $(addprefix $(B)/tests/watched/,cuda.o cuda_stream.o cuda_memory.o cuda_graph.o libdouble.so)
+	$(CC) $(SANFLAGS) -shared -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' -o $@ $^ -lpthread -ldl
+$(B)/tests/watched/libcupti.so.13: $(addprefix $(B)/tests/watched/,cupti.o cupti_buffer.o cupti_record.o cupti_note.o \
+		cupti_nvtx.o libdouble.so)
+	$(CC) $(SANFLAGS) -shared -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' -o $@ $^ -lpthread -ldl
+CHECK_NEEDS += $(addprefix $(B)/tests/watched/,libcuda.so.1 libcupti.so.13)
+endif
+
 # NVIDIA's own library, to walk the doubles' buffers.
 CUDA_TOP := $(patsubst %/extras/CUPTI/include/,%/,$(patsubst %/include/,%/,$(dir $(CUDA_INCLUDE))))
 REAL_CUPTI := $(firstword $(wildcard $(addsuffix /libcupti.so.13,$(CUDA_TOP)/lib64 $(CUDA_TOP)/lib \

@@ -73,6 +73,7 @@ static void print(const struct picture *p)
 	print_num("", "graphs", p->graphs);
 	print_num("", "pending", p->pending);
 	print_num("", "clock_offset_ns", p->clock_offset_ns);
+	print_num("", "clock_drift_ns", p->clock_drift_ns);
 	print_num("", "collector_cpu_s", p->collector_cpu_s);
 	print_num("gap.", "total_ns", p->gap.total_ns);
 	print_num("gap.", "sync_ns", p->gap.sync_ns);

@@ -586,6 +586,20 @@ static void numbers_that_can_not_be_are_refused(void **state)
 	refused(p, "a number");
 }
 
+/* A hundred days of all devices of a process together; CLOCK_REALTIME against CLOCK_MONOTONIC. */
+static void large_numbers_that_can_be_are_taken(void **state)
+{
+	(void)state;
+	struct picture *p = plain(0, 1000, 0, 600, "7"), got;
+	p->whole.op_sum_ns = p->whole.time_ns.items[0] = 8.64e15;
+	p->roi.bytes.items[COPY_D2D] = 9e17;
+	p->clock_offset_ns = 1.8e18;
+	struct buf b = bytes_of(p);
+	assert_int_equal(picture_get(&got, &arena, "x", b.data, b.len, NULL), 0);
+	assert_true(got.whole.op_sum_ns == 8.64e15 && got.clock_offset_ns == 1.8e18);
+	buf_done(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -601,6 +615,7 @@ int main(void)
 		cmocka_unit_test_teardown(what_one_process_does_not_observe_the_sum_does_not, drop),
 		cmocka_unit_test_teardown(damaged_bytes_are_refused, drop),
 		cmocka_unit_test_teardown(numbers_that_can_not_be_are_refused, drop),
+		cmocka_unit_test_teardown(large_numbers_that_can_be_are_taken, drop),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
