@@ -22,7 +22,7 @@ $(eval $(call collector_library,cupti))
 $(B)/tests/tools/libcupti-alone.so: $(wildcard collectors/cupti*.c) tests/tools/engine.c core/category.c \
 		$(wildcard collectors/*.h core/flow.h core/category.h) $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(filter-out $(SANFLAGS),$(CPPFLAGS) $(CFLAGS)) -shared -o $@ $(filter %.c,$^) -lpthread -ldl -lm
+	$(CC) $(filter-out $(SANFLAGS),$(CPPFLAGS) $(CFLAGS)) -shared -Wl,-z,defs -o $@ $(filter %.c,$^) -lpthread -ldl -lm
 CHECK_NEEDS += $(B)/tests/tools/libcupti-alone.so
 
 # How records are read, between a made-up libcupti and that engine.

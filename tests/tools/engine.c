@@ -218,6 +218,15 @@ void live_pending(int64_t change)
 	must_not_hold();
 }
 
+void live_thread(void)
+{
+}
+
+bool live_alone(void)
+{
+	return false;
+}
+
 int64_t live_cpu_begin(void)
 {
 	return 0;
