@@ -71,14 +71,25 @@ static void take_signals(struct conformance_lab *lab)
 	(void)sigprocmask(SIG_BLOCK, &blocked, &lab->before);
 }
 
+static int make_folder(struct conformance_lab *lab, struct err *err)
+{
+	const char *base = getenv("TMPDIR");
+	struct err why = { .text = "" };
+	bool told = base && base[0] == '/';
+	int rc = scratch_open(&lab->scratch, told ? base : NULL, &why);
+	if (rc && told)
+		return err_set(err, rc, "TMPDIR=%s: a folder can't be made there: %s", base,
+			       strerror(-rc));
+	return rc ? err_set(err, rc, "%s", why.text) : 0;
+}
+
 int conformance_open(struct conformance_lab *lab, struct err *err)
 {
 	unsigned char dice[16];
-	const char *base = getenv("TMPDIR");
 	take_signals(lab);
 	int rc = find_probe(lab, err);
 	if (!rc)
-		rc = scratch_open(&lab->scratch, base && base[0] == '/' ? base : NULL, err);
+		rc = make_folder(lab, err);
 	if (rc)
 		return rc;
 	if (getrandom(dice, sizeof dice, 0) != (ssize_t)sizeof dice)
