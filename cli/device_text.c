@@ -3,7 +3,7 @@
 #include "cli/device_text.h"
 
 #include <math.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/words.h"
@@ -11,49 +11,57 @@
 
 #define OPS_MAX 5
 
+/* A line that is too long goes on below its own beginning. */
+static void put_line(struct buf *b, const char *head, struct buf *text)
+{
+	char first[32];
+	(void)snprintf(first, sizeof first, "  %-11s ", head);
+	if (text->len)
+		words_wrapped(b, first, "              ", text->data);
+	b->failed |= text->failed;
+	buf_done(text);
+}
+
 static void put_busy(struct buf *b, const struct record_body *r)
 {
 	char busy[32], clean[32], profiled[32];
 	const struct device *d = &r->device;
-	buf_printf(b, "  %-11s busy %s", "device", num_duration(busy, d->busy_s));
+	struct buf t = { 0 };
+	buf_printf(&t, "busy %s", num_duration(busy, d->busy_s));
 	if (d->processes > 1)
-		buf_printf(b, " in %.0f processes", d->processes);
+		buf_printf(&t, " in %.0f processes", d->processes);
 	if (known(d->busy_frac_of_roi))
-		buf_printf(b, ", %s %% of the clean region",
+		buf_printf(&t, ", %s %% of the clean region",
 			   words_percent(clean, d->busy_frac_of_roi));
 	if (known(d->busy_frac_of_profiled_roi))
-		buf_printf(b, ", %s %% of the profiled one",
+		buf_printf(&t, ", %s %% of the profiled one",
 			   words_percent(profiled, d->busy_frac_of_profiled_roi));
-	buf_printf(b, " (%s)\n", d->execution ? d->execution : r->measurement.collector);
+	buf_printf(&t, " (%s)", d->execution ? d->execution : r->measurement.collector);
+	put_line(b, "device", &t);
 }
 
-static void put_category(struct buf *b, const char *name, double s, double ops, double bytes,
-			 bool *ret_some)
+static void put_category(struct buf *b, const char *name, double s, double ops, double bytes)
 {
 	char text[32];
 	if (!(ops > 0))
 		return;
-	buf_printf(b, "%s%s %s in %.0f", *ret_some ? ", " : "  work        ", name,
-		   num_duration(text, s), ops);
+	buf_printf(b, "%s%s %s in %.0f", b->len ? ", " : "", name, num_duration(text, s), ops);
 	if (bytes > 0)
-		buf_printf(b, " (%.4g MB)", bytes / 1e6);
-	*ret_some = true;
+		buf_printf(b, " (%s%s)", num_si(text, bytes), bytes >= 999.5 ? "B" : " B");
 }
 
 static void put_categories(struct buf *b, const struct device *d)
 {
-	bool some = false;
-	put_category(b, "compute", d->compute_s, d->compute_ops, NAN, &some);
-	put_category(b, "copy_h2d", d->copy_h2d_s, d->copy_h2d_ops, d->copy_h2d_bytes, &some);
-	put_category(b, "copy_d2h", d->copy_d2h_s, d->copy_d2h_ops, d->copy_d2h_bytes, &some);
-	put_category(b, "copy_d2d", d->copy_d2d_s, d->copy_d2d_ops, d->copy_d2d_bytes, &some);
-	put_category(b, "copy_other", d->copy_other_s, d->copy_other_ops, d->copy_other_bytes,
-		     &some);
-	put_category(b, "fill", d->fill_s, d->fill_ops, d->fill_bytes, &some);
-	put_category(b, "collective", d->collective_s, d->collective_ops, NAN, &some);
-	put_category(b, "other", d->other_s, d->other_ops, NAN, &some);
-	if (some)
-		buf_puts(b, "\n");
+	struct buf t = { 0 };
+	put_category(&t, "compute", d->compute_s, d->compute_ops, NAN);
+	put_category(&t, "copy_h2d", d->copy_h2d_s, d->copy_h2d_ops, d->copy_h2d_bytes);
+	put_category(&t, "copy_d2h", d->copy_d2h_s, d->copy_d2h_ops, d->copy_d2h_bytes);
+	put_category(&t, "copy_d2d", d->copy_d2d_s, d->copy_d2d_ops, d->copy_d2d_bytes);
+	put_category(&t, "copy_other", d->copy_other_s, d->copy_other_ops, d->copy_other_bytes);
+	put_category(&t, "fill", d->fill_s, d->fill_ops, d->fill_bytes);
+	put_category(&t, "collective", d->collective_s, d->collective_ops, NAN);
+	put_category(&t, "other", d->other_s, d->other_ops, NAN);
+	put_line(b, "work", &t);
 }
 
 static void put_part(struct buf *b, const char *name, double s)
@@ -68,15 +76,16 @@ static void put_part(struct buf *b, const char *name, double s)
 static void put_gap(struct buf *b, const struct gap *g)
 {
 	char text[32];
+	struct buf t = { 0 };
 	if (!known(g->device_idle_s))
 		return;
-	buf_printf(b, "  %-11s %s under the collector: waiting for it", "idle",
+	buf_printf(&t, "%s under the collector: waiting for it",
 		   num_duration(text, g->device_idle_s));
-	buf_printf(b, " %s", known(g->sync_s) ? num_duration(text, g->sync_s) : "null");
-	put_part(b, "in its runtime", g->api_s);
-	put_part(b, "on the CPU", g->cpu_s);
-	put_part(b, "off it", g->off_cpu_s);
-	buf_puts(b, "\n");
+	buf_printf(&t, " %s", known(g->sync_s) ? num_duration(text, g->sync_s) : "null");
+	put_part(&t, "in its runtime", g->api_s);
+	put_part(&t, "on the CPU", g->cpu_s);
+	put_part(&t, "off it", g->off_cpu_s);
+	put_line(b, "idle", &t);
 }
 
 static void put_ops(struct buf *b, const struct record_body *r)

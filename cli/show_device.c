@@ -1,5 +1,5 @@
-/* What the device did inside the region, what the host did while it did nothing, and the operations that
- * took longest. */
+/* What the device did inside the region, what the host did while it did nothing, and the operations
+ * that took longest. */
 #define _GNU_SOURCE
 #include "cli/show_impl.h"
 
@@ -71,14 +71,14 @@ struct category {
 	double s, busy_s, ops, bytes;
 };
 
-#define CATEGORIES(X)                        \
-	X(compute, "kernels")                \
-	X(copy_h2d, "copies host to device") \
-	X(copy_d2h, "copies device to host") \
-	X(copy_d2d, "copies on the device")  \
-	X(copy_other, "other copies")        \
-	X(fill, "fills")                     \
-	X(collective, "collectives")         \
+#define CATEGORIES(X)                                                                              \
+	X(compute, "kernels")                                                                      \
+	X(copy_h2d, "copies host to device")                                                       \
+	X(copy_d2h, "copies device to host")                                                       \
+	X(copy_d2d, "copies on the device")                                                        \
+	X(copy_other, "other copies")                                                              \
+	X(fill, "fills")                                                                           \
+	X(collective, "collectives")                                                               \
 	X(other, "other")
 
 #define TAKE(c, text) { text, #c "_s", d->c##_s, d->c##_busy_s, d->c##_ops, d->c##_bytes },
@@ -101,7 +101,8 @@ static void put_count(struct text_table *t, double x)
 		text_cell(t, NULL);
 }
 
-/* One digit behind the point, so that they stand below each other; more for what is hardly anything. */
+/* One digit behind the point, so that they stand below each other; more for what is hardly
+ * anything. */
 static const char *share_text(char text[32], double x)
 {
 	if (x != 0 && fabs(x) < 0.001)
@@ -184,7 +185,8 @@ static void categories(struct page *p, const struct category *all, const char *b
 	put_labels(p, "not observed", &not_seen, why);
 }
 
-/* ---- the device ------------------------------------------------------------------------------- */
+/* ---- the device -------------------------------------------------------------------------------
+ */
 
 static void per_device(struct page *p, const struct per_device *items, size_t n)
 {
@@ -230,13 +232,16 @@ static void unions(struct page *p, const struct device *d)
 static void incomplete(struct page *p, const struct device *d)
 {
 	if (d->incomplete == YES)
-		show_line(p, "INCOMPLETE", "something is missing in these numbers; see the caveats");
+		show_line(p, "INCOMPLETE",
+			  "something is missing in these numbers; see the caveats");
 	const struct {
 		const char *label;
 		double n;
 	} counts[] = {
-		{ "without a time", d->untimed_ops }, { "lost by the collector", d->dropped_ops },
-		{ "too late for unions", d->late_ops }, { "never seen to end", d->pending_ops },
+		{ "without a time", d->untimed_ops },
+		{ "lost by the collector", d->dropped_ops },
+		{ "too late for unions", d->late_ops },
+		{ "never seen to end", d->pending_ops },
 		{ "graphs seen as a whole", d->graphs },
 	};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
@@ -285,7 +290,7 @@ static void in_region(struct page *p)
 	seconds(p, "busy", "device.busy_s", d->busy_s);
 	percent(p, "of the clean region", "device.busy_frac_of_roi", d->busy_frac_of_roi);
 	percent(p, "of the profiled region", "device.busy_frac_of_profiled_roi",
-		     d->busy_frac_of_profiled_roi);
+		d->busy_frac_of_profiled_roi);
 	seconds(p, "idle in the clean region", "device.host_gap_s", d->host_gap_s);
 	unions(p, d);
 	incomplete(p, d);
@@ -311,7 +316,8 @@ static void in_process(struct page *p)
 	per_device(p, d->per_device.items, d->per_device.n);
 }
 
-/* ---- the host ---------------------------------------------------------------------------------- */
+/* ---- the host ----------------------------------------------------------------------------------
+ */
 
 static void calls(struct page *p)
 {
@@ -371,7 +377,8 @@ static void host(struct page *p)
 	calls(p);
 }
 
-/* ---- operations --------------------------------------------------------------------------------- */
+/* ---- operations ---------------------------------------------------------------------------------
+ */
 
 /* The upper end of the bin in which this share of them lies, but no more than the longest. */
 static double quantile(const struct op *o, double share)
@@ -433,8 +440,7 @@ static void operations(struct page *p)
 	for (size_t i = 0; i < n && i < OPS_SHOWN; i++)
 		put_op(&t, &p->r->ops.items[i], name_room());
 	if (n)
-		show_heading(p, p->r->ops_scope &&
-						strcmp(p->r->ops_scope, "whole_process") == 0
+		show_heading(p, p->r->ops_scope && strcmp(p->r->ops_scope, "whole_process") == 0
 					? "Device operations of the whole process"
 					: "Device operations in the region");
 	text_table_put(&t, "  ", p->b);

@@ -1,6 +1,6 @@
 // Parts of a measurement that only some records have.
 import { signal } from "@preact/signals";
-import { type Rank, type Rec, why_null } from "./data";
+import { type Rank, type Rec, type Row, why_null } from "./data";
 import * as f from "./format";
 import { Null } from "./history";
 import { RankStrip } from "./strip";
@@ -119,55 +119,133 @@ export function PhasesCard({ rec }: { rec: Rec }) {
 	);
 }
 
-export function DeviceCard({ rec }: { rec: Rec }) {
-	const d = rec.device;
-	if (!d)
+type Numbers = { [key: string]: f.Num };
+
+// What the device did by kind of work; path is where it stands in the record.
+function Categories({ rec, d, path }: { rec: Rec; d: Numbers; path: string }) {
+	if (!CATEGORIES.some(([c]) => d[`${c}_s`] != null))
 		return null;
-	const time = (field: string) => {
-		const v = d[field];
-		return v == null ? <Null why={why_words(why_null(rec, `device.${field}`))} /> : <span title={f.exact(v)}>{f.seconds(v)}</span>;
-	};
-	const detailed = CATEGORIES.some(([c]) => d[`${c}_s`] != null);
-	const odd: [string, string][] = [["untimed_ops", "operations without a usable time"], ["dropped_ops", "operations that the collector lost"]];
+	const unions = CATEGORIES.some(([c]) => d[`${c}_busy_s`] != null);
+	return (
+		<div class="scroll" tabIndex={0} role="region" aria-label="Table of device categories">
+			<table class="data">
+				<thead><tr><th scope="col">Category</th><th scope="col">Share of all operations</th>{unions ? <th scope="col" class="n" title="Time in which at least one of them was at work">Busy</th> : null}<th scope="col" class="n">Time</th><th scope="col" class="n">Operations</th><th scope="col" class="n">Bytes</th>{unions ? <th scope="col" class="n" title="Bytes by busy time">Rate</th> : null}</tr></thead>
+				<tbody>{CATEGORIES.map(([c, words]) => {
+					const s = d[`${c}_s`], why = why_null(rec, `${path}.${c}_s`);
+					if (s == null)
+						return <tr key={c}><th scope="row">{words}</th><td colSpan={unions ? 6 : 4} class="dim"><Null why={why_words(why)} /> not observable ({why_words(why)})</td></tr>;
+					const n = d[`${c}_ops`], b = d[`${c}_bytes`], busy = d[`${c}_busy_s`];
+					const moves = c.startsWith("copy") || c === "fill";
+					return (
+						<tr key={c} class={n === 0 ? "dim" : undefined}><th scope="row">{words}</th><td class="bars">{d.op_time_sum_s && s ? <Share of={s / d.op_time_sum_s} /> : null}</td>
+							{unions ? <td class="n">{busy == null ? <Null /> : <span title={f.exact(busy)}>{f.seconds(busy)}</span>}</td> : null}<td class="n" title={f.exact(s)}>{f.seconds(s)}</td>
+							<td class="n">{n == null ? <Null /> : f.count(n)}</td><td class="n">{b == null ? <span class="dim">{moves ? <Null /> : "–"}</span> : f.si(b, "B")}</td>
+							{unions ? <td class="n">{b && busy ? f.si(b / busy, "B/s") : <span class="dim">–</span>}</td> : null}</tr>
+					);
+				})}</tbody>
+			</table>
+		</div>
+	);
+}
+
+function Devices({ rows }: { rows: Row[] | undefined }) {
+	if (!rows?.length)
+		return null;
+	const has = (key: string) => rows.some((r) => r[key] != null);
+	const time = (v: unknown) => (v == null ? <Null /> : <span title={f.exact(v as number)}>{f.seconds(v as number)}</span>);
+	return (
+		<div class="scroll" tabIndex={0} role="region" aria-label="Table of devices">
+			<table class="data">
+				<thead><tr><th scope="col">Device</th>{has("host") ? <th scope="col">Host</th> : null}{has("busy_frac") ? <th scope="col">Busy share</th> : null}<th scope="col" class="n">Busy</th>{has("idle_s") ? <th scope="col" class="n">Idle</th> : null}<th scope="col" class="n">Processes</th></tr></thead>
+				<tbody>{rows.map((r, i) => (
+					<tr key={i}><th scope="row" title={r.id == null ? undefined : String(r.id)}>{String(r.device ?? r.id ?? i)}</th>{has("host") ? <td>{r.host == null ? <Null /> : String(r.host)}</td> : null}
+						{has("busy_frac") ? <td class="bars"><Share of={(r.busy_frac as number | null) ?? undefined} /></td> : null}<td class="n">{time(r.busy_s)}</td>
+						{has("idle_s") ? <td class="n">{time(r.idle_s)}</td> : null}<td class="n">{r.processes == null ? <Null /> : f.count(r.processes as number)}</td></tr>
+				))}</tbody>
+			</table>
+		</div>
+	);
+}
+
+const ODD: [string, string][] = [["untimed_ops", "operations without a usable time"], ["dropped_ops", "operations that the collector lost"],
+	["late_ops", "operations too late for the unions"], ["pending_ops", "operations that never ended"], ["graphs", "graphs seen as a whole"]];
+
+function Calls({ rec }: { rec: Rec }) {
+	const a = rec.runtime_api;
+	if (!a)
+		return null;
+	const whole = a.calls == null, of = (key: string) => a[whole ? `whole_${key}` : key] as f.Num;
+	if (of("calls") == null)
+		return null;
+	return <><dt>Calls of {String(a.name ?? "the runtime")}</dt><dd>{f.count(of("calls"))} <span class="dim">{f.seconds(of("time_s"))}; {f.count(of("sync_calls"))} of them wait for the device, {f.seconds(of("sync_s"))}{whole ? "; in the whole process" : ""}</span></dd></>;
+}
+
+// A trace without a region: all that it saw.
+function WholeCard({ rec }: { rec: Rec }) {
+	const w = rec.context.whole_process as Numbers & { per_device?: Row[] } | null | undefined;
+	if (!w || w.busy_s == null)
+		return null;
 	return (
 		<section class="card wide" id="device">
-			<h3>Device <span class="dim">inside the region</span></h3>
+			<h3>Device <span class="dim">in the whole process; no region is known</span></h3>
 			<dl class="facts across">
-				<dt>Busy</dt><dd>{d.busy_s == null && d.busy_frac_of_roi != null ? null : time("busy_s")} {d.busy_frac_of_roi == null ? null : <span class="dim">{f.percent(d.busy_frac_of_roi)} of the clean region{d.busy_frac_of_profiled_roi == null ? "" : `, ${f.percent(d.busy_frac_of_profiled_roi)} of the profiled one`}</span>}</dd>
-				<dt>Idle, host</dt><dd>{d.host_gap_s == null && d.host_gap_frac_of_roi != null ? null : time("host_gap_s")} {d.host_gap_frac_of_roi == null ? null : <span class="dim">{f.percent(d.host_gap_frac_of_roi)}</span>}</dd>
-				{detailed ? <><dt>Sum of operations</dt><dd>{time("op_time_sum_s")}</dd><dt>Overlap</dt><dd>{time("overlap_s")}</dd></> : null}
-				{rec.roi.profiled_wall_s !== undefined ? <><dt>Region under the collector</dt><dd>{f.seconds(rec.roi.profiled_wall_s)} {rec.roi.profiler_inflation !== undefined ? <span class={rec.roi.profiler_inflation > 1.2 ? "bad" : "dim"}>×{f.significant(rec.roi.profiler_inflation)} the clean one</span> : null}</dd></> : null}
-				{odd.map(([key, words]) => d[key] ? <><dt>{words}</dt><dd class="bad">{f.count(d[key])}</dd></> : null)}
-				{rec.runtime_api ? <><dt>Calls of {String(rec.runtime_api.name)}</dt><dd>{f.count(rec.runtime_api.calls as number)} <span class="dim">{f.seconds(rec.runtime_api.time_s as number)}; {f.count(rec.runtime_api.sync_calls as number)} of them wait for the device, {f.seconds(rec.runtime_api.sync_s as number)}</span></dd></> : null}
+				<dt>Busy</dt><dd><span title={f.exact(w.busy_s)}>{f.seconds(w.busy_s)}</span></dd>
+				<dt>Sum of operations</dt><dd>{f.seconds(w.op_time_sum_s)}</dd>
+				<Calls rec={rec} />
 			</dl>
-			{detailed ? <div class="scroll" tabIndex={0} role="region" aria-label="Table of device categories">
-				<table class="data">
-					<thead><tr><th scope="col">Category</th><th scope="col">Share of all operations</th><th scope="col" class="n">Time</th><th scope="col" class="n">Operations</th><th scope="col" class="n">Bytes</th></tr></thead>
-					<tbody>{CATEGORIES.map(([c, words]) => {
-						const s = d[`${c}_s`], why = why_null(rec, `device.${c}_s`);
-						if (s == null)
-							return <tr key={c}><th scope="row">{words}</th><td colSpan={4} class="dim"><Null why={why_words(why)} /> not observable ({why_words(why)})</td></tr>;
-						const n = d[`${c}_ops`], b = d[`${c}_bytes`];
-						return (
-							<tr key={c}><th scope="row">{words}</th><td class="bars">{d.op_time_sum_s ? <Share of={s / d.op_time_sum_s} /> : null}</td><td class="n" title={f.exact(s)}>{f.seconds(s)}</td>
-								<td class="n">{n == null ? <Null /> : f.count(n)}</td><td class="n">{b == null ? <span class="dim">{c.startsWith("copy") || c === "fill" ? <Null /> : "–"}</span> : f.si(b, "B")}</td></tr>
-						);
-					})}</tbody>
-				</table>
-			</div> : null}
+			<Categories rec={rec} d={w} path="context.whole_process" />
+			<Devices rows={w.per_device} />
 		</section>
 	);
 }
 
+export function DeviceCard({ rec }: { rec: Rec }) {
+	const d = rec.device;
+	if (!d)
+		return <WholeCard rec={rec} />;
+	const time = (field: string) => {
+		const v = d[field];
+		return v == null ? <Null why={why_words(why_null(rec, `device.${field}`))} /> : <span title={f.exact(v)}>{f.seconds(v)}</span>;
+	};
+	const shares = [[d.busy_frac_of_roi, "clean region"], [d.busy_frac_of_profiled_roi, "profiled one"]] as const;
+	const told = shares.filter(([x]) => x != null).map(([x, of], i) => `${f.percent(x)} of the ${i ? of : of.replace("profiled one", "profiled region")}`);
+	const detailed = CATEGORIES.some(([c]) => d[`${c}_s`] != null);
+	const several = (d.processes ?? 1) > 1 || (d.per_device?.length ?? 0) > 1;
+	const execution = (d as Row).execution, incomplete = (d as Row).incomplete === true;
+	return (
+		<section class="card wide" id="device">
+			<h3>Device <span class="dim">inside the region{execution == null ? "" : `, in ${String(execution)}`}</span>{incomplete ? <span class="tag bad" title="Something is known to be missing; the caveats say what.">incomplete</span> : null}</h3>
+			<dl class="facts across">
+				<dt>Busy</dt><dd>{d.busy_s == null && d.busy_frac_of_roi != null ? null : time("busy_s")} <span class="dim">{told.join(", ")}</span></dd>
+				<dt>Idle, host</dt><dd>{d.host_gap_s == null && d.host_gap_frac_of_roi != null ? null : time("host_gap_s")} {d.host_gap_frac_of_roi == null ? null : <span class="dim">{f.percent(d.host_gap_frac_of_roi)}</span>}</dd>
+				{detailed ? <><dt>Sum of operations</dt><dd>{time("op_time_sum_s")}</dd><dt>Overlap</dt><dd>{time("overlap_s")}</dd></> : null}
+				{several && d.job_busy_s != null ? <><dt>Any device of the job</dt><dd>{time("job_busy_s")}</dd></> : null}
+				{several && d.process_device_busy_s != null ? <><dt>Each device by itself</dt><dd>{time("process_device_busy_s")}</dd></> : null}
+				{rec.roi.profiled_wall_s !== undefined ? <><dt>Region under the collector</dt><dd>{f.seconds(rec.roi.profiled_wall_s)} {rec.roi.profiler_inflation !== undefined ? <span class={rec.roi.profiler_inflation > 1.2 ? "bad" : "dim"}>×{f.significant(rec.roi.profiler_inflation)} the clean one</span> : null}</dd></> : null}
+				{ODD.map(([key, words]) => d[key] ? <><dt>{words}</dt><dd class="bad">{f.count(d[key])}</dd></> : null)}
+				<Calls rec={rec} />
+			</dl>
+			<Categories rec={rec} d={d as Numbers} path="device" />
+			<Devices rows={d.per_device} />
+		</section>
+	);
+}
+
+const GAP: [string, string][] = [["sync_s", "waiting for the device"], ["api_s", "in another call of the runtime"], ["cpu_s", "on the CPU"],
+	["off_cpu_s", "off the CPU"], ["io_s", "in I/O"], ["mpi_s", "in MPI"]];
+
 export function GapCard({ rec }: { rec: Rec }) {
 	const g = rec.gap;
-	if (!g)
+	if (!g || Object.values(g).every((v) => v == null))
 		return null;
-	const rows: [string, string][] = [["io_s", "in I/O"], ["mpi_s", "in MPI"], ["sync_s", "in a synchronising call"], ["cpu_s", "on the CPU"], ["off_cpu_s", "off the CPU"]];
 	return (
-		<section class="card" id="gap">
-			<h3>Host while the device was idle</h3>
-			<dl class="facts">{rows.map(([key, words]) => <><dt key={`${key} t`}>{words}</dt><dd key={key}>{g[key] == null ? <Null why={why_words(why_null(rec, `gap.${key}`))} /> : f.seconds(g[key])}</dd></>)}</dl>
+		<section class="card wide" id="gap">
+			<h3>Host while the device was idle {g.device_idle_s == null ? null : <span class="dim" title={f.exact(g.device_idle_s)}>{f.seconds(g.device_idle_s)} under the collector</span>}</h3>
+			<div class="scroll" tabIndex={0} role="region" aria-label="Table of what the host did"><table class="data">
+				<tbody>{GAP.map(([key, words]) => g[key] == null
+					? <tr key={key}><th scope="row">{words}</th><td colSpan={2} class="dim"><Null why={why_words(why_null(rec, `gap.${key}`))} /> not observed</td></tr>
+					: <tr key={key}><th scope="row">{words}</th><td class="bars"><Share of={g.device_idle_s ? g[key]! / g.device_idle_s : undefined} /></td><td class="n" title={f.exact(g[key])}>{f.seconds(g[key])}</td></tr>)}</tbody>
+			</table></div>
 		</section>
 	);
 }
