@@ -39,8 +39,9 @@ enum { NOT_YET, ON, OFF };
 static int attached;
 static const struct roimeter_api *api;
 
-/* At the first range that fits. Several threads may come at once: each finds the same. What the header
- * would attach leaves the program's own BEGIN and END out of account, so its table is not the one. */
+/* At the first range that fits. Several threads may come at once: each finds the same. What the
+ * header would attach leaves the program's own BEGIN and END out of account, so its table is not
+ * the one. */
 static const struct roimeter_api *marks(void)
 {
 	int state = __atomic_load_n(&attached, __ATOMIC_ACQUIRE);
@@ -67,7 +68,8 @@ static void end(void)
 		to->end_();
 }
 
-/* ---- names that do not fit --------------------------------------------------------------------- */
+/* ---- names that do not fit ---------------------------------------------------------------------
+ */
 
 static pthread_mutex_t names_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t names[NAMES];
@@ -125,15 +127,16 @@ static void see(const char *name)
 		tell(name);
 }
 
-/* As --range of roimeter import: names with brackets and stars in them are found as they are, too. */
+/* As --range of roimeter import: names with brackets and stars in them are found as they are, too.
+ */
 bool range_fits(const char *name)
 {
 	const char *glob = pattern();
 	if (!glob || !name)
 		return false;
 	int saved = errno;
-	bool fits = strcmp(glob, name) == 0 ||
-		    (strpbrk(glob, "*?[\\") && fnmatch(glob, name, 0) == 0);
+	bool fits =
+		strcmp(glob, name) == 0 || (strpbrk(glob, "*?[\\") && fnmatch(glob, name, 0) == 0);
 	if (fits)
 		PUT(fitted, 1);
 	else
@@ -144,8 +147,8 @@ bool range_fits(const char *name)
 
 /* ---- ranges of a thread --------------------------------------------------------------------- */
 
-/* Of one domain. Inside a range that fits nothing more needs to be known of the others than how many
- * are open: the outermost is the region. */
+/* Of one domain. Inside a range that fits nothing more needs to be known of the others than how
+ * many are open: the outermost is the region. */
 struct stack {
 	const void *domain; /* NULL: free */
 	uint32_t depth;
@@ -209,7 +212,8 @@ int range_pop(const void *domain)
 	return (int)s->depth;
 }
 
-/* ---- ranges with a number ----------------------------------------------------------------------- */
+/* ---- ranges with a number -----------------------------------------------------------------------
+ */
 
 /* Whether it fits is its lowest bit, so that no table is needed. */
 uint64_t range_start(bool fits)
@@ -231,7 +235,8 @@ void range_end(uint64_t number)
 	errno = saved;
 }
 
-/* ---- wide names ----------------------------------------------------------------------------------- */
+/* ---- wide names
+ * ----------------------------------------------------------------------------------- */
 
 static size_t put_utf8(char *to, uint32_t c)
 {
@@ -259,7 +264,8 @@ const char *range_narrow(char room[RANGE_NAME_BYTES], const wchar_t *name)
 	return room;
 }
 
-/* ---- fork ------------------------------------------------------------------------------------- */
+/* ---- fork -------------------------------------------------------------------------------------
+ */
 
 /* The child's log has nothing open, so what it pops of its parent's ends nothing. */
 static void child(void)

@@ -1,6 +1,6 @@
 /* Ranges of a program that nobody marked, as its region: NVTX and ROCTX ranges whose name fits the
- * pattern in ROIMETER_RANGE are marks of libroimeter. No collector: it is in clean executions, too, and
- * does nothing at all where ROIMETER_RANGE is not set.
+ * pattern in ROIMETER_RANGE are marks of libroimeter. No collector: it is in clean executions, too,
+ * and does nothing at all where ROIMETER_RANGE is not set.
  *
  * All calls are thread-safe, keep errno, and never wait for anything but libroimeter. */
 #ifndef COLLECTORS_RANGE_H
@@ -13,12 +13,13 @@
 /* Is a range asked for in this process? */
 bool range_wanted(void);
 
-/* Does a range of this name belong to the region? A name is told (NULL is none): where nothing fits,
- * the person reads what there was. */
+/* Does a range of this name belong to the region? A name is told (NULL is none): where nothing
+ * fits, the person reads what there was. */
 bool range_fits(const char *name);
 
-/* Ranges that are pushed belong to their thread, and to a domain (NULL: the default one), as in NVTX: a pop
- * ends the last one of both. They answer the level, which begins with 0; a pop without a push -1. */
+/* Ranges that are pushed belong to their thread, and to a domain (NULL: the default one), as in
+ * NVTX: a pop ends the last one of both. They answer the level, which begins with 0; a pop without
+ * a push -1. */
 int range_push(const void *domain, bool fits);
 int range_pop(const void *domain);
 

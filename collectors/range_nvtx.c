@@ -1,10 +1,10 @@
 /* NVTX, as its clients see it. The header in a program (version 3) loads the library that
  * NVTX_INJECTION64_PATH names at its first range, and lets it fill a table of functions. Programs
- * that are linked with the older libnvToolsExt.so call the functions by name, and find these here, since
- * this library is preloaded. No tool can be there beside us: it would need the same variable.
+ * that are linked with the older libnvToolsExt.so call the functions by name, and find these here,
+ * since this library is preloaded. No tool can be there beside us: it would need the same variable.
  *
- * The numbers and layouts below are NVTX's ABI, which has not changed since version 2; where its headers
- * are, tests/unit/range.c compares. */
+ * The numbers and layouts below are NVTX's ABI, which has not changed since version 2; where its
+ * headers are, tests/unit/range.c compares. */
 #include <stddef.h>
 #include <string.h>
 
@@ -53,18 +53,19 @@ static bool wide_fits(const wchar_t *name)
 	return range_fits(range_narrow(room, name));
 }
 
-/* Handles are looked into by us alone: a domain is a number, a registered name a number whose lowest bit
- * says whether it fits. */
+/* Handles are looked into by us alone: a domain is a number, a registered name a number whose
+ * lowest bit says whether it fits. */
 static void *handle(bool fits)
 {
 	static uintptr_t last;
 	return (void *)(__atomic_add_fetch(&last, 8, __ATOMIC_RELAXED) | 2 | fits);
 }
 
-/* ---- what programs call ------------------------------------------------------------------------ */
+/* ---- what programs call ------------------------------------------------------------------------
+ */
 
-#define DECLARE(type, name, ...)      \
-	PUBLIC type name(__VA_ARGS__); \
+#define DECLARE(type, name, ...)                                                                   \
+	PUBLIC type name(__VA_ARGS__);                                                             \
 	PUBLIC type name(__VA_ARGS__)
 
 DECLARE(int, nvtxRangePushEx, const struct attributes *a)
@@ -153,7 +154,8 @@ DECLARE(void *, nvtxDomainRegisterStringW, const void *domain, const wchar_t *na
 	return handle(wide_fits(name));
 }
 
-/* ---- injection --------------------------------------------------------------------------------- */
+/* ---- injection ---------------------------------------------------------------------------------
+ */
 
 typedef void (*function)(void);
 
@@ -162,7 +164,7 @@ struct callbacks {
 	int (*module_table)(uint32_t module, function ***ret_table, unsigned *ret_size);
 };
 
-enum { TABLE_CALLBACKS = 1 };             /* of export tables */
+enum { TABLE_CALLBACKS = 1 };               /* of export tables */
 enum { MODULE_CORE = 1, MODULE_CORE2 = 5 }; /* of modules */
 
 struct patch {

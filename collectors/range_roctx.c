@@ -1,5 +1,6 @@
-/* ROCTX, of ROCm's libroctx64 and librocprofiler-sdk-roctx: this library is preloaded, so a program finds
- * these before them. A program that looks them up in its own handle of the library does not. */
+/* ROCTX, of ROCm's libroctx64 and librocprofiler-sdk-roctx: this library is preloaded, so a program
+ * finds these before them. A program that looks them up in its own handle of the library does not.
+ */
 #include "collectors/range.h"
 
 #define PUBLIC __attribute__((visibility("default")))

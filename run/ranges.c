@@ -74,7 +74,8 @@ int ranges_variables(const char *pattern, const char *library, struct arena *a, 
 	return rc;
 }
 
-/* ---- what there was --------------------------------------------------------------------------- */
+/* ---- what there was ---------------------------------------------------------------------------
+ */
 
 /* Names come from programs, and go to terminals and into JSON. */
 static const char *plain(struct arena *a, struct str name)
@@ -104,7 +105,10 @@ static const char *listed(const struct txts *names, bool more, struct arena *a)
 		return arena_strdup(a, "it made no NVTX or ROCTX range");
 	buf_puts(&b, "its ranges are ");
 	for (size_t i = 0; i < names->n; i++)
-		buf_printf(&b, "%s\"%s\"", !i ? "" : i + 1 == names->n && !more ? " and " : ", ",
+		buf_printf(&b, "%s\"%s\"",
+			   !i                           ? ""
+			   : i + 1 == names->n && !more ? " and "
+							: ", ",
 			   names->items[i]);
 	buf_puts(&b, more ? " and others" : "");
 	const char *ret = b.failed ? NULL : arena_strdup(a, b.data);

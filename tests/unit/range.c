@@ -1,5 +1,5 @@
-/* Ranges as marks: what fits, threads, nesting, forks; and the table of functions that an NVTX client lets
- * a library fill, as such a client has it. */
+/* Ranges as marks: what fits, threads, nesting, forks; and the table of functions that an NVTX
+ * client lets a library fill, as such a client has it. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -103,7 +103,8 @@ static void wide_names_become_utf8(void **state)
 	char room[RANGE_NAME_BYTES];
 	wchar_t longer[RANGE_NAME_BYTES + 7];
 	assert_null(range_narrow(room, NULL));
-	assert_string_equal(range_narrow(room, L"a\u00e4\u20ac\U0001f600"), "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
+	assert_string_equal(range_narrow(room, L"a\u00e4\u20ac\U0001f600"),
+			    "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
 	assert_string_equal(range_narrow(room, (const wchar_t[]){ 0x7fffffff, 0 }), "\xef\xbf\xbd");
 	wmemset(longer, L'\u20ac', RANGE_NAME_BYTES + 6);
 	longer[RANGE_NAME_BYTES + 6] = 0;
@@ -391,7 +392,8 @@ static void every_kind_of_name_is_understood(void **state)
 	assert_int_equal(domain_pop(domain), 1);
 	assert_int_equal(domain_pop(domain), 0);
 	marks_are(6, 6);
-	/* No name, a kind of name that is not known, no attributes, attributes that are too short. */
+	/* No name, a kind of name that is not known, no attributes, attributes that are too short.
+	 */
 	attributes(a, 0, NULL);
 	(void)push_ex(a);
 	attributes(a, 9, "step");
