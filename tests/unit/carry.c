@@ -59,6 +59,31 @@ static struct timer_result timer = { .wall_s = 1.5,
 				     .n_parts = 2 };
 static const char *notes[] = { "no room for the log of process 7", "and another" };
 
+/* The first runs at other clocks each time; the second has not been seen once. */
+static void see_devices(struct execution *row, int i)
+{
+	static struct device_state all[EXECUTIONS][2];
+	static const char *reasons[] = { "power_cap", "thermal_software" };
+	struct device_state *d = all[i];
+	for (int k = 0; k < 2; k++) {
+		block_clear(&device_state_block, &d[k]);
+		d[k].device = k ? "1" : "0";
+		d[k].name = "GPU";
+		d[k].within = "region";
+		d[k].status = k ? "no_answer" : "ok";
+		d[k].samples = k ? 0 : i + 1;
+	}
+	d[0].clock_min_hz = 1000 - i;
+	d[0].clock_mean_hz = 1000 + i;
+	d[0].clock_max_hz = 2000 + i;
+	d[0].energy_j = 10;
+	d[0].throttled_frac = i == 1 ? 1 : 0;
+	d[0].throttle_reasons = (struct txts){ reasons + (i == 1 ? 0 : 1), i < 3 };
+	d[0].others = i == 2 ? 3 : 0;
+	row->devices.items = d;
+	row->devices.n = 2;
+}
+
 static void see(struct observed *seen, int i, const struct roi_log *const *log)
 {
 	static const char *const names[] = { "warmup.0", "clean.0", "clean.1", "clean.2" };
@@ -69,6 +94,7 @@ static void see(struct observed *seen, int i, const struct roi_log *const *log)
 	seen->row.exit_code = 0;
 	seen->row.process_wall_s = 1.25 + i / 1024.0;
 	seen->row.load1 = 0.5;
+	see_devices(&seen->row, i);
 	seen->start_real_ns = 1764459418900000001 + i;
 	seen->end_real_ns = seen->start_real_ns + 1250000000;
 	seen->fom = (struct metric){ .status = METRIC_OK, .value = 1e9 / (7 + i) };
@@ -234,6 +260,51 @@ static void an_execution_comes_back_whole(void **state)
 	arena_free(&a);
 }
 
+static bool has_caveat(const struct record *rec, const char *code, const char *of)
+{
+	for (size_t i = 0; i < rec->body.caveats.n; i++)
+		if (strcmp(rec->body.caveats.items[i].code, code) == 0 &&
+		    strstr(rec->body.caveats.items[i].text, of))
+			return true;
+	return false;
+}
+
+/* Clean executions 1 to 3, with 2, 3 and 4 looks; the warm-up is not in it. */
+static void how_devices_ran_is_told_of_all_clean_executions(void **state)
+{
+	(void)state;
+	struct roi_logs logs = { .n = 0 };
+	struct observed seen[EXECUTIONS];
+	const struct roi_log *log[EXECUTIONS];
+	struct record rec;
+	for (int i = 0; i < EXECUTIONS; i++) {
+		assert_int_equal(roilog_parse(&logs, "log", log_text[i], strlen(log_text[i]), NULL),
+				 0);
+		log[i] = logs.items[i];
+		see(&seen[i], i, &log[i]);
+	}
+	set_up(&rec);
+	assert_int_equal(assemble(&rec, seen, EXECUTIONS, NULL), 0);
+	assert_int_equal(rec.body.context.devices.n, 2);
+	const struct device_state *d = rec.body.context.devices.items;
+	assert_true(d[0].samples == 9);
+	assert_true(d[0].clock_min_hz == 997 && d[0].clock_max_hz == 2003);
+	assert_true(fabs(d[0].clock_mean_hz - (1001 * 2 + 1002 * 3 + 1003 * 4) / 9.0) < 1e-9);
+	assert_true(d[0].energy_j == 30);
+	assert_true(fabs(d[0].throttled_frac - 2.0 / 9) < 1e-12);
+	assert_int_equal(d[0].throttle_reasons.n, 2);
+	assert_true(d[0].others == 3);
+	assert_string_equal(d[0].status, "ok");
+	assert_string_equal(d[1].status, "no_answer");
+	assert_true(d[1].samples == 0 && isnan(d[1].clock_mean_hz));
+	assert_null(d[1].throttle_reasons.items);
+	assert_true(has_caveat(&rec, "device_throttled", "device 0 down in 22.2 % of 9 looks"));
+	assert_true(has_caveat(&rec, "device_shared", "Up to 3 other processes were on device 0"));
+	assert_true(has_caveat(&rec, "device_not_sampled", "device 1"));
+	record_done(&rec);
+	roilogs_done(&logs);
+}
+
 static void a_timer_that_was_not_found_says_why(void **state)
 {
 	(void)state;
@@ -312,6 +383,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_record_is_the_same_by_way_of_batches),
 		cmocka_unit_test(an_execution_comes_back_whole),
+		cmocka_unit_test(how_devices_ran_is_told_of_all_clean_executions),
 		cmocka_unit_test(a_timer_that_was_not_found_says_why),
 		cmocka_unit_test(what_can_not_be_is_refused),
 		cmocka_unit_test(every_failed_allocation_is_survived),

@@ -182,6 +182,16 @@ static void fill_capture(struct capture *c, const char *name, enum end end)
 	c->row.exit_code = 0;
 	c->row.process_wall_s = 1.25;
 	c->row.output_tail = "tail\n";
+	static const char *reasons[] = { "power_cap" };
+	static struct device_state device;
+	block_clear(&device_state_block, &device);
+	device.name = "GPU";
+	device.clock_mean_hz = 1.5e9;
+	device.throttle_reasons = (struct txts){ reasons, 1 };
+	c->row.devices.items = &device;
+	c->row.devices.n = 1;
+	c->state.energy_denied = true;
+	c->state.sampler_cpu_s = 0.125;
 	c->end = end;
 	c->start_real_ns = INT64_C(1790000000123456789);
 	c->end_real_ns = INT64_C(1790000001123456789);
@@ -222,6 +232,11 @@ static void a_journal_gives_back_what_it_took(void **state)
 	assert_string_equal(got[0].row.output_tail, "tail\xef\xbf\xbd\n");
 	assert_true(got[0].row.process_wall_s == 1.25 && isnan(got[0].row.load1) &&
 		    isnan(got[0].others_running));
+	assert_int_equal(got[0].row.devices.n, 1);
+	assert_string_equal(got[0].row.devices.items[0].name, "GPU");
+	assert_true(got[0].row.devices.items[0].clock_mean_hz == 1.5e9);
+	assert_string_equal(got[0].row.devices.items[0].throttle_reasons.items[0], "power_cap");
+	assert_true(got[0].state.energy_denied && got[0].state.sampler_cpu_s == 0.125);
 	assert_true(got[0].start_real_ns == INT64_C(1790000000123456789));
 	assert_int_equal(got[0].n_blobs, 2);
 	assert_int_equal(got[0].blobs[0].n, 5);
