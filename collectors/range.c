@@ -107,7 +107,7 @@ static void tell(const char *name)
 			 ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666)
 			 : -1;
 	size_t len = 0;
-	for (; name[len] && len < NAME_TOLD; len++)
+	for (; len < NAME_TOLD && name[len]; len++)
 		line[len] = (unsigned char)name[len] < ' ' ? ' ' : name[len];
 	line[len++] = '\n';
 	if (fd < 0)
