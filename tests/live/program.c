@@ -59,6 +59,29 @@ int main(int c, char **v)
 		kill(getpid(), SIGTERM);
 		sleep(3);
 	}
+	if (m == 'x' || m == 'n') { /* in place of this program: one that measures, one that does not */
+		usleep(1300000);
+		if (m == 'x')
+			execl("/proc/self/exe", "prog", "exit", (char *)NULL);
+		execl("/bin/true", "true", (char *)NULL);
+	}
+	if (m == 'd') { /* a daemon: a child of a child, and nobody waits for it */
+		int ends[2];
+		char c = 0;
+		if (pipe(ends) || fork() == 0) {
+			if (setsid() > 0 && fork() == 0) {
+				ROIMETER_BEGIN();
+				op(1, 2);
+				ROIMETER_END();
+				_exit(write(ends[1], "x", 1) != 1);
+			}
+			_exit(0);
+		}
+		wait(NULL);
+		return read(ends[0], &c, 1) != 1;
+	}
+	if (m == 'c') /* the collector is closed before the end; it stays */
+		dlclose(l);
 	if (m == 'k') {
 		usleep(1300000);
 		kill(getpid(), SIGKILL);
