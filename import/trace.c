@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_STATIC_LINKING_ONLY
+#include <xxhash.h>
+
 #include "import/trace_impl.h"
 #include "lib/num.h"
 
@@ -83,7 +86,8 @@ static bool late(const struct picture *const *pictures, size_t n)
 struct pass {
 	struct trace_sink *t;
 	const struct trace_reader *reader;
-	struct source *source;
+	struct source *const *sources; /* that are one trace */
+	size_t n_sources;
 	const struct picture *const *pictures;
 	size_t n;
 	struct err *err;
@@ -94,33 +98,39 @@ static int operations(struct pass *p, enum trace_pass pass, size_t order)
 	int rc = trace_again(p->t, order);
 	if (rc)
 		return err_set(p->err, rc, "out of memory");
-	rc = p->reader->read(p->source, pass, p->t, p->err);
+	for (size_t i = 0; i < p->n_sources && !rc; i++)
+		rc = p->reader->read(p->sources[i], pass, p->t, p->err);
 	if (rc)
 		return rc;
 	rc = trace_flush(p->t);
 	if (rc)
 		return err_set(p->err, rc, "out of memory");
 	rc = trace_pictures(p->t, p->reader->name, &p->pictures, &p->n, p->err);
-	return rc ? err_wrap(p->err, rc, "%s", source_path(p->source)) : 0;
+	return rc ? err_wrap(p->err, rc, "%s", source_path(p->sources[0])) : 0;
 }
 
 /* Once as they come; where some came too late for that, once more in order. */
 static int in_order(struct pass *p)
 {
-	int rc = operations(p, TRACE_OPERATIONS, p->reader->unordered ? ORDER_AT_ONCE : 0);
+	/* Of several files each is read to its end before the next. */
+	bool unordered = p->reader->unordered || p->n_sources > 1;
+	int rc = operations(p, TRACE_OPERATIONS, unordered ? ORDER_AT_ONCE : 0);
 	if (rc || !late(p->pictures, p->n))
 		return rc;
-	if (!p->reader->unordered)
+	if (!unordered)
 		rc = operations(p, TRACE_ORDERED, 0);
-	if (p->reader->unordered || rc == -ENOTSUP)
+	if (unordered || rc == -ENOTSUP)
 		rc = operations(p, TRACE_OPERATIONS, ORDER_AGAIN);
 	return rc;
 }
 
-int trace_operations(struct trace_sink *t, const struct trace_reader *reader, struct source *s,
-		     const struct picture *const **ret, size_t *ret_n, struct err *err)
+int trace_operations(struct trace_sink *t, const struct trace_reader *reader,
+		     struct source *const *sources, size_t n, const struct picture *const **ret,
+		     size_t *ret_n, struct err *err)
 {
-	struct pass p = { .t = t, .reader = reader, .source = s, .err = err };
+	struct pass p = {
+		.t = t, .reader = reader, .sources = sources, .n_sources = n, .err = err
+	};
 	int rc = in_order(&p);
 	*ret = p.pictures;
 	*ret_n = p.n;
@@ -144,44 +154,80 @@ static int tell_level(struct trace_sink *t)
 	return 0;
 }
 
-static int read_source(struct source *s, const struct trace_reader *reader, struct trace_sink *t,
-		       struct record *ret, struct err *err)
+/* Of one file its own; of several one of theirs, in the order of their names. */
+static int hash_of(struct source *const *sources, size_t n, char ret[33], int64_t *mtime_ns,
+		   struct err *err)
+{
+	XXH3_state_t *state = XXH3_createState();
+	int rc = state ? 0 : err_set(err, -ENOMEM, "out of memory");
+	if (!rc)
+		(void)XXH3_128bits_reset(state);
+	*mtime_ns = 0;
+	for (size_t i = 0; i < n && !rc; i++) {
+		const char *hash = source_hash(sources[i], err);
+		if (!hash) {
+			rc = -EIO;
+			break;
+		}
+		(void)XXH3_128bits_update(state, hash, strlen(hash));
+		(void)snprintf(ret, 33, "%s", hash);
+		if (source_mtime_ns(sources[i]) > *mtime_ns)
+			*mtime_ns = source_mtime_ns(sources[i]);
+	}
+	if (!rc && n > 1) {
+		XXH128_hash_t h = XXH3_128bits_digest(state);
+		(void)snprintf(ret, 33, "%016llx%016llx", (unsigned long long)h.high64,
+			       (unsigned long long)h.low64);
+	}
+	(void)XXH3_freeState(state);
+	return rc;
+}
+
+static int read_sources(struct source *const *sources, size_t n, const struct trace_reader *reader,
+			struct trace_sink *t, struct record *ret, struct err *err)
 {
 	const struct picture *const *pictures;
-	size_t n;
-	int rc = reader->read(s, TRACE_RANGES, t, err);
+	size_t n_pictures;
+	char hash[33];
+	struct trace_file file = { .path = source_path(sources[0]),
+				   .more = n - 1,
+				   .hash = hash,
+				   .format = reader->name };
+	int rc = 0;
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = reader->read(sources[i], TRACE_RANGES, t, err);
 	if (rc)
 		return rc;
 	if (t->options->range && !trace_matched(t))
-		return no_such_range(t, source_path(s), err);
+		return no_such_range(t, file.path, err);
 	rc = tell_level(t);
 	if (rc)
 		return err_set(err, rc, "out of memory");
-	rc = trace_operations(t, reader, s, &pictures, &n, err);
+	rc = trace_operations(t, reader, sources, n, &pictures, &n_pictures, err);
+	if (!rc)
+		rc = hash_of(sources, n, hash, &file.mtime_ns, err);
 	if (rc)
 		return rc;
-	struct trace_file file = { .path = source_path(s),
-				   .hash = source_hash(s, err),
-				   .format = reader->name,
-				   .mtime_ns = source_mtime_ns(s) };
-	if (!file.hash)
-		return -EIO;
-	rc = trace_make_record(t, &file, pictures, n, ret, err);
+	rc = trace_make_record(t, &file, pictures, n_pictures, ret, err);
 	return rc ? err_wrap(err, rc, "%s", file.path) : 0;
 }
 
-static int read_path(const char *path, const struct trace_reader *reader,
-		     const struct trace_options *options, struct record *ret, struct err *err)
+static int read_paths(const char *const *paths, size_t n, const struct trace_reader *reader,
+		      const struct trace_options *options, struct record *ret, struct err *err)
 {
-	struct source *s;
+	struct source **sources = calloc(n, sizeof *sources);
 	struct trace_sink t;
-	int rc = source_open(&s, path, err);
-	if (rc)
-		return rc;
-	trace_begin(&t, options);
-	rc = read_source(s, reader, &t, ret, err);
-	trace_end(&t);
-	source_close(s);
+	int rc = sources ? 0 : err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = source_open(&sources[i], paths[i], err);
+	if (!rc) {
+		trace_begin(&t, options);
+		rc = read_sources(sources, n, reader, &t, ret, err);
+		trace_end(&t);
+	}
+	for (size_t i = 0; sources && i < n; i++)
+		source_close(sources[i]);
+	free(sources);
 	return rc;
 }
 
@@ -197,8 +243,9 @@ static bool is_there(const struct imports *in, const struct record *rec)
 	return false;
 }
 
-static int add_path(struct imports *in, const char *path, const struct trace_reader *reader,
-		    const struct trace_options *options, struct err *err)
+static int add_paths(struct imports *in, const char *const *paths, size_t n,
+		     const struct trace_reader *reader, const struct trace_options *options,
+		     struct err *err)
 {
 	struct record **records = arena_grow(&in->arena, in->records, &in->cap_records,
 					     in->n_records + 1, sizeof *records);
@@ -208,7 +255,7 @@ static int add_path(struct imports *in, const char *path, const struct trace_rea
 		return err_set(err, -ENOMEM, "out of memory");
 	}
 	in->records = records;
-	int rc = read_path(path, reader, options, rec, err);
+	int rc = read_paths(paths, n, reader, options, rec, err);
 	if (!rc && !is_there(in, rec)) {
 		in->records[in->n_records++] = rec;
 		return 0;
@@ -218,13 +265,38 @@ static int add_path(struct imports *in, const char *path, const struct trace_rea
 	return rc;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Those that are one trace with the first of them, to the front, in the order of their names. */
+static size_t gather(const char **paths, size_t n, const struct trace_reader *reader)
+{
+	size_t k = 1;
+	for (size_t i = 1; reader->same && i < n; i++)
+		if (reader->same(paths[0], paths[i])) {
+			const char *path = paths[i];
+			memmove(paths + k + 1, paths + k, (i - k) * sizeof *paths);
+			paths[k++] = path;
+		}
+	qsort(paths, k, sizeof *paths, by_name);
+	return k;
+}
+
 int import_traces(struct imports *ret, const struct trace_reader *reader, const char *const *paths,
 		  size_t n, const struct trace_options *options, struct err *err)
 {
 	*ret = (struct imports){ 0 };
-	int rc = 0;
-	for (size_t i = 0; i < n && !rc; i++)
-		rc = add_path(ret, paths[i], reader, options, err);
+	const char **left = calloc(n + 1, sizeof *left);
+	int rc = left ? 0 : err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n && left; i++)
+		left[i] = paths[i];
+	for (size_t i = 0, k; i < n && !rc; i += k) {
+		k = gather(left + i, n - i, reader);
+		rc = add_paths(ret, left + i, k, reader, options, err);
+	}
+	free(left);
 	if (rc)
 		imports_done(ret);
 	return rc;

@@ -80,6 +80,8 @@ struct trace_reader {
 			 */
 	bool (*knows)(const struct source *s); /* by its first bytes and name */
 	int (*read)(struct source *s, enum trace_pass pass, struct trace_sink *t, struct err *err);
+	/* Are they files of one trace, by their names? NULL: each is one of its own. */
+	bool (*same)(const char *path, const char *other);
 };
 
 extern const struct trace_reader kineto_reader, nsys_reader, rocprof_reader, xplane_reader;
@@ -91,7 +93,7 @@ struct trace_options {
 	const char *utc;             /* NULL: as the trace tells, else the file's time */
 };
 
-/* One record for each file. A trace has no clean execution: its record is roi_missing, also with a
+/* One record for each trace: mostly a file. A trace has no clean execution: its record is roi_missing, also with a
  * region; what the device did in that is there, with roi.profiled_wall_s, and the whole trace in
  * context.whole_process. The same file gives the same record. All-or-nothing. -EINVAL (not this
  * format, cut, damaged, --range that matches nothing) with file and place. */

@@ -15,7 +15,6 @@ struct trace_kept {
 
 struct trace_member {
 	int64_t number; /* the trace's own */
-	int64_t group;  /* of files that are one trace */
 	const char *host, *pid, *rank, *exe;
 	struct trace_kept *kept;
 	size_t n_kept, cap_kept;
@@ -52,9 +51,7 @@ struct trace_sink {
 	const struct trace_options *options;
 	struct trace_member *members;
 	size_t n_members, cap_members, last_member;
-	struct trace_map numbers; /* process, group -> 1 + member */
-	int64_t group;            /* that is read now */
-	int64_t shift_ns;         /* of its times, so that all groups have one clock */
+	struct trace_map numbers; /* process -> 1 + member */
 	const char **device_names, **device_ids;
 	size_t n_devices, cap_devices, cap_ids;
 	struct trace_texts names, ranges;
@@ -84,7 +81,7 @@ int trace_flush(struct trace_sink *t);
 /* The number of a text, a new one if it has none; max if there is no room for more. -ENOMEM. */
 int trace_text_number(struct trace_sink *t, struct trace_texts *x, struct str text, size_t max,
 		      uint32_t *ret);
-/* Which of the members, a new one for a new process of the group. -ENOMEM. */
+/* Which of the members, a new one for a new process. -ENOMEM. */
 int trace_member_of(struct trace_sink *t, int64_t process, size_t *ret);
 /* One picture for each process, in the arena. -ENOMEM, -EINVAL. */
 int trace_pictures(struct trace_sink *t, const char *collector, const struct picture *const **ret,
@@ -94,17 +91,17 @@ int trace_pictures(struct trace_sink *t, const char *collector, const struct pic
 uint64_t trace_matched(const struct trace_sink *t);
 /* The region of a process, into its flow. -ENOMEM. */
 int trace_ranges_into(struct trace_sink *t, struct trace_member *m);
-/* After the ranges of a group: its times go by so much, as those of its operations will. */
-void trace_ranges_shift(struct trace_sink *t, int64_t shift_ns);
 
 /* trace.c: after the ranges, the operations, as often as they have to be read; one picture for each
  * process. */
-int trace_operations(struct trace_sink *t, const struct trace_reader *reader, struct source *s,
-		     const struct picture *const **ret, size_t *ret_n, struct err *err);
+int trace_operations(struct trace_sink *t, const struct trace_reader *reader,
+		     struct source *const *sources, size_t n, const struct picture *const **ret,
+		     size_t *ret_n, struct err *err);
 
 /* trace_record.c */
 struct trace_file {
 	const char *path, *hash, *format;
+	size_t more; /* files that are one trace with it */
 	int64_t mtime_ns;
 };
 int trace_make_record(const struct trace_sink *t, const struct trace_file *file,

@@ -130,16 +130,6 @@ int trace_range(struct trace_sink *t, int64_t process, struct str name, int64_t 
 	return rc ? rc : trace_range_level(t, process, TRACE_ANNOTATION, name, begin_ns, end_ns);
 }
 
-void trace_ranges_shift(struct trace_sink *t, int64_t shift_ns)
-{
-	for (size_t i = 0; i < t->n_members; i++)
-		for (size_t k = 0; t->members[i].group == t->group && k < t->members[i].n_kept;
-		     k++) {
-			t->members[i].kept[k].begin_ns += shift_ns;
-			t->members[i].kept[k].end_ns += shift_ns;
-		}
-}
-
 /* ---- whose region --------------------------------------------------------------------------- */
 
 static bool counts(const struct trace_sink *t, const struct trace_kept *k)
@@ -164,7 +154,7 @@ int trace_ranges_into(struct trace_sink *t, struct trace_member *m)
 	int rc = 0;
 	for (size_t i = 0; i < t->n_members && !rc; i++) {
 		const struct trace_member *of = &t->members[i];
-		if (of->group != m->group || (own && of != m))
+		if (own && of != m)
 			continue;
 		for (size_t k = 0; k < of->n_kept && !rc; k++)
 			if (counts(t, &of->kept[k]))

@@ -103,7 +103,9 @@ static int put_identity(struct record *rec, const struct trace_sink *t,
 	b->measurement.profiled = 1;
 	b->measurement.cleans_made = b->measurement.cleans_used = 0;
 	const char *name = file_name(file->path);
-	char *from = arena_printf(a, "%s %s", file->format, name);
+	char *from = file->more ? arena_printf(a, "%s %s and %zu more", file->format, name,
+					       file->more)
+				: arena_printf(a, "%s %s", file->format, name);
 	b->provenance.imported_from = from ? record_text(rec, from, strlen(from)) : NULL;
 	b->provenance.import_hash = arena_strdup(a, file->hash);
 	if (t->runtime)

@@ -318,19 +318,39 @@ static int rows(struct roc_csv *r)
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-/* What stands before the kind of the file, with the folder, is the process; a number there its pid.
- */
-static int tell_process(struct roc_csv *r, const char *path)
+/* What stands before the kind of the file, with the folder, is the process. Without a kind: all of it. */
+static size_t prefix_of(const char *path, bool *ret_kind)
 {
 	static const char *const kinds[] = { "kernel_trace", "memory_copy_trace",
 					     "marker_api_trace", "hip_api_trace" };
 	const char *base = strrchr(path, '/');
 	base = base ? base + 1 : path;
-	size_t n = strlen(path);
+	*ret_kind = false;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		const char *at = strstr(base, kinds[i]);
-		n = at ? (size_t)(at - path) : n;
+		if (at) {
+			*ret_kind = true;
+			return (size_t)(at - path);
+		}
 	}
+	return strlen(path);
+}
+
+bool roc_csv_same(const char *path, const char *other)
+{
+	bool kind, other_kind;
+	size_t n = prefix_of(path, &kind), k = prefix_of(other, &other_kind);
+	return kind && other_kind && n == k && memcmp(path, other, n) == 0 && strstr(path + n, ".csv") &&
+	       strstr(other + n, ".csv");
+}
+
+/* A number there is its pid. */
+static int tell_process(struct roc_csv *r, const char *path)
+{
+	const char *base = strrchr(path, '/');
+	base = base ? base + 1 : path;
+	bool kind;
+	size_t n = prefix_of(path, &kind);
 	uint64_t hash = 0xcbf29ce484222325u;
 	for (size_t i = 0; i < n; i++)
 		hash = (hash ^ (unsigned char)path[i]) * 0x100000001b3u;

@@ -35,6 +35,8 @@ struct roc_bytes {
 int roc_json_read(const struct roc_bytes *in, enum trace_pass pass, struct trace_sink *t,
 		  struct err *err);
 bool roc_csv_is(const char *head, size_t n);
+/* Are they tables of one process, by their names? */
+bool roc_csv_same(const char *path, const char *other);
 int roc_csv_read(const struct roc_bytes *in, enum trace_pass pass, struct trace_sink *t,
 		 struct err *err);
 

@@ -85,4 +85,5 @@ static int rocprof_read(struct source *s, enum trace_pass pass, struct trace_sin
 
 const struct trace_reader rocprof_reader = { .name = "rocprof",
 					     .knows = rocprof_knows,
-					     .read = rocprof_read };
+					     .read = rocprof_read,
+					     .same = roc_csv_same };

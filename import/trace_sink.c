@@ -130,22 +130,20 @@ static int add_member(struct trace_sink *t, int64_t process, size_t *ret)
 		t->members = more;
 		t->cap_members = cap;
 	}
-	if (trace_map_put(&t->numbers, process, t->group, t->n_members + 1))
+	if (trace_map_put(&t->numbers, process, 0, t->n_members + 1))
 		return -ENOMEM;
-	t->members[t->n_members] =
-		(struct trace_member){ .number = process, .group = t->group };
+	t->members[t->n_members] = (struct trace_member){ .number = process };
 	*ret = t->n_members++;
 	return 0;
 }
 
 int trace_member_of(struct trace_sink *t, int64_t process, size_t *ret)
 {
-	const struct trace_member *last = &t->members[t->last_member];
-	if (t->last_member < t->n_members && last->number == process && last->group == t->group) {
+	if (t->last_member < t->n_members && t->members[t->last_member].number == process) {
 		*ret = t->last_member;
 		return 0;
 	}
-	uint64_t have = trace_map_get(&t->numbers, process, t->group);
+	uint64_t have = trace_map_get(&t->numbers, process, 0);
 	int rc = have ? 0 : add_member(t, process, ret);
 	if (have)
 		*ret = (size_t)have - 1;
@@ -349,8 +347,6 @@ static int take(struct trace_sink *t, int64_t process, struct trace_entry *e)
 	if (rc)
 		return rc;
 	e->member = (uint32_t)member;
-	e->begin += t->shift_ns;
-	e->end += t->shift_ns;
 	t->first_ns = e->begin < t->first_ns && e->begin > 0 ? e->begin : t->first_ns;
 	if (!t->window)
 		return feed(t, e);

@@ -65,7 +65,7 @@ static void start(struct job *j, const struct trace_options *o)
 static void work(struct job *j)
 {
 	struct err err = { 0 };
-	if (trace_operations(&j->t, j->reader, j->s, &j->pictures, &j->n, &err))
+	if (trace_operations(&j->t, j->reader, &j->s, 1, &j->pictures, &j->n, &err))
 		fail_msg("%s", err.text);
 	if (picture_merge(j->pictures, j->n, &j->a, &j->clip, &err))
 		fail_msg("%s", err.text);
