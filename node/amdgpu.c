@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/num.h"
 #include "node/device_impl.h"
 #include "node/sysfile.h"
 
 #define NODES_MAX 512
+#define MHZ_MAX 1e6 /* what is more is no clock */
 #define TOPOLOGY "/sys/class/kfd/kfd/topology/nodes"
 
 static size_t properties(const struct devices *all, int node, char *text, size_t room)
@@ -46,8 +48,8 @@ static double listed_clock(const struct gpu *d, const char *file, bool now)
 		const char *colon = strchr(line, ':');
 		char *end = NULL;
 		double mhz = colon ? strtod(colon + 1, &end) : 0;
-		if (!colon || end == colon + 1 || mhz <= 0 || strncasecmp(end, "mhz", 3) != 0 ||
-		    (now && !strchr(end, '*')))
+		if (!colon || end == colon + 1 || !(mhz > 0 && mhz < MHZ_MAX) ||
+		    strncasecmp(end, "mhz", 3) != 0 || (now && !strchr(end, '*')))
 			continue;
 		best = fmax(best, mhz * 1e6);
 	}
@@ -83,11 +85,11 @@ static void describe(const struct gpu *d, struct arena *a, struct accelerator *r
 	ret->name = product_name(d, a);
 	if (!ret->name)
 		ret->name = ret->architecture;
-	if (simds > 0 && each > 0)
+	if (simds > 0 && each >= 1)
 		ret->units = simds / each;
 	ret->memory_bytes = device_number(d, "mem_info_vram_total");
 	ret->clock_limit_hz = listed_clock(d, "pp_dpm_sclk", false);
-	if (!known(ret->clock_limit_hz) && engine_mhz > 0)
+	if (!known(ret->clock_limit_hz) && engine_mhz > 0 && engine_mhz < MHZ_MAX)
 		ret->clock_limit_hz = engine_mhz * 1e6;
 	ret->memory_clock_limit_hz = listed_clock(d, "pp_dpm_mclk", false);
 	ret->power_limit_w = device_sensor(d, "power1_cap") / 1e6;
@@ -194,12 +196,20 @@ static void find_place(struct gpu *d, const char *text)
 	(void)device_card_at(d, d->place);
 }
 
+static bool is_there(const struct devices *all, int node)
+{
+	char path[sizeof all->root + 128];
+	(void)snprintf(path, sizeof path, "%s" TOPOLOGY "/%d", all->root, node);
+	return access(path, F_OK) == 0;
+}
+
 /* GPUs are the nodes with SIMDs. */
 void amdgpu_find(struct devices *all)
 {
 	for (int node = 0; node < NODES_MAX; node++) {
 		char text[4096], path[128];
-		if (!properties(all, node, text, sizeof text))
+		/* Of a node that this control group may not use the file is there, and empty. */
+		if (!properties(all, node, text, sizeof text) && !is_there(all, node))
 			return;
 		if (!(sysfile_count(text, "simd_count") > 0))
 			continue;

@@ -199,6 +199,15 @@ static void amd_devices_are_described_by_their_files(void **state)
 	assert_string_equal(d->partition, "SPX");
 }
 
+/* As the kernel shows it to a job that was given the other device. */
+static void a_node_that_is_not_ours_to_see_hides_no_other(void **state)
+{
+	(void)state;
+	probe("tests/fixtures/platform/mi250-hidden");
+	assert_int_equal(p.info.devices.n, 1);
+	assert_string_equal(p.info.devices.items[0].place, "0000:c6:00.0");
+}
+
 static void amd_devices_are_looked_at(void **state)
 {
 	(void)state;
@@ -332,6 +341,7 @@ int main(void)
 		cmocka_unit_test(nvml_that_hangs_or_crashes_is_said),
 		cmocka_unit_test(what_is_done_aside_comes_back_or_is_ended),
 		cmocka_unit_test(amd_devices_are_described_by_their_files),
+		cmocka_unit_test(a_node_that_is_not_ours_to_see_hides_no_other),
 		cmocka_unit_test(amd_devices_are_looked_at),
 		cmocka_unit_test(intels_devices_on_a_card_are_found),
 		cmocka_unit_test(an_empty_root_is_unknown_and_nothing_else),
