@@ -15,6 +15,7 @@
 
 #include "agent/config.h"
 #include "lib/log.h"
+#include "schema/picture.h"
 
 #define EVENTS                                                                                     \
 	(IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
@@ -50,7 +51,7 @@ static uint64_t key_of(const struct stat *st)
 /* ---- a file --------------------------------------------------------------------------------- */
 
 /* Whoever may write into the folder may put anything there: links, pipes, devices. */
-static int open_log(const struct folder *folder, const char *name)
+int folder_open(const struct folder *folder, const char *name)
 {
 	int fd =
 		openat(folder->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -74,37 +75,64 @@ static bool is_log(const char *name)
 	return ends_with(name, MARKLOG_SUFFIX) || !strncmp(name, FOREIGN, sizeof FOREIGN - 1);
 }
 
+/* Hidden while it is written. */
+static bool is_picture(const char *name)
+{
+	return ends_with(name, PICTURE_SUFFIX) && name[0] != '.';
+}
+
+/* A picture that is followed is another file each time: it is known by its name. */
+static bool is_followed(const struct folder *folder, const char *name, const struct stat *st,
+			bool picture)
+{
+	const struct agent *a = folder->agent;
+	const struct follow *same = picture ? follow_stream(a, name) : NULL;
+	return (same && same->folder == folder) || follow_find(a, st->st_dev, st->st_ino) ||
+	       taken_has(&a->folders->taken, key_of(st));
+}
+
 /* -ENOSPC: there is no room for it now; -EDQUOT: not for one of its user. */
 static int take_name(struct folder *folder, const char *name)
 {
 	struct agent *a = folder->agent;
 	struct stat st;
 	struct err err = { .text = "" };
-	if (!is_log(name) || fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW))
+	bool picture = is_picture(name);
+	if ((!picture && !is_log(name)) || fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW))
 		return 0;
 	if (!S_ISREG(st.st_mode)) {
 		tell_refused(folder, name, &st, "it has the name of a log and is no file");
 		return 0;
 	}
-	if (follow_find(a, st.st_dev, st.st_ino) || taken_has(&a->folders->taken, key_of(&st)))
+	if (is_followed(folder, name, &st, picture))
 		return 0;
 	int rc = core_room(a->core, st.st_uid);
 	if (rc == -EDQUOT)
 		return rc;
-	int fd = open_log(folder, name);
+	int fd = folder_open(folder, name);
 	if (fd == -ENOENT)
 		return 0;
 	if (fd < 0) {
 		tell_refused(folder, name, &st, strerror(-fd));
 		return fd == -EMFILE || fd == -ENFILE ? -ENOSPC : 0;
 	}
-	const struct follow_from from = { .folder = folder, .name = name, .connection = -1 };
+	const struct follow_from from = {
+		.folder = folder, .name = name, .picture = picture, .connection = -1
+	};
 	rc = follow_take(a, fd, &from, &err);
 	if (rc == -ENOMEM)
 		rc = -ENOSPC;
 	if (rc && rc != -ENOSPC && rc != -EAGAIN && err.text[0])
 		tell_refused(folder, name, &st, err.text);
 	return rc == -ENOSPC || rc == -EDQUOT ? rc : 0;
+}
+
+/* Its process was killed while it wrote it. */
+static void remove_hidden(const struct folder *folder, const char *name)
+{
+	char hidden[300];
+	if (is_picture(name) && snprintf(hidden, sizeof hidden, ".%s", name) < (int)sizeof hidden)
+		(void)unlinkat(folder->fd, hidden, 0);
 }
 
 /* Its name may lead to another file by now. */
@@ -127,10 +155,12 @@ void folder_done(struct folder *folder, const char *name, bool durable, dev_t de
 		return;
 	/* What the spool holds survives more than a folder in memory does, and marks are never
 	 * dropped from it: to wait for the daemon would fill the memory while that is away. */
-	if (durable && folder->own)
+	if (durable && folder->own) {
 		remove_log(folder, name, dev, ino);
-	else if (!fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) && st.st_ino == ino)
+		remove_hidden(folder, name);
+	} else if (!fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) && st.st_ino == ino) {
 		taken_add(&folder->agent->folders->taken, key_of(&st));
+	}
 }
 
 /* ---- a scan --------------------------------------------------------------------------------- */
@@ -158,7 +188,8 @@ static void clear_old(struct folder *folder, const char *name)
 {
 	struct stat st;
 	const struct agent *a = folder->agent;
-	if (!folder->own || name[0] == '.' || !strcmp(name, MARKLOG_LOSSES) ||
+	bool hidden = name[0] == '.' && !ends_with(name, PICTURE_SUFFIX);
+	if (!folder->own || hidden || !strcmp(name, MARKLOG_LOSSES) ||
 	    !strcmp(name, MARKLOG_UNATTACHED) ||
 	    fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) || S_ISDIR(st.st_mode) ||
 	    follow_find(a, st.st_dev, st.st_ino))

@@ -52,6 +52,14 @@ struct follow *follow_stream(const struct agent *a, const char *stream)
 	return NULL;
 }
 
+static void table_add(struct agent *a, struct follow *f)
+{
+	struct follow **at = bucket(a, f->ino);
+	f->next = *at;
+	*at = f;
+	a->n_follows++;
+}
+
 static void table_remove(struct agent *a, struct follow *f)
 {
 	struct follow **at = bucket(a, f->ino);
@@ -59,6 +67,16 @@ static void table_remove(struct agent *a, struct follow *f)
 		at = &(*at)->next;
 	*at = f->next;
 	a->n_follows--;
+}
+
+void follow_refile(struct follow *f, int fd, const struct stat *st)
+{
+	table_remove(f->agent, f);
+	(void)close(f->fd);
+	f->fd = fd;
+	f->dev = st->st_dev;
+	f->ino = st->st_ino;
+	table_add(f->agent, f);
 }
 
 /* ---- what it is ----------------------------------------------------------------------------- */
@@ -70,11 +88,12 @@ struct found {
 	struct process_name name;
 	struct str cgroup, container, job;
 	char made_stream[STREAM_BYTES], made_job[256];
+	struct arena arena; /* of a picture's texts */
 	char cgroup_text[4096];
 	enum process_state state;
 	pid_t pid;
 	int pidfd;
-	bool text, exited;
+	bool text, exited, picture;
 };
 
 /* Descriptors come from anybody. */
@@ -125,6 +144,21 @@ static int look_text(struct found *x, const void *bytes, size_t n, struct err *e
 		return rc;
 	x->name.pid = pid > 0 && pid <= INT32_MAX ? (pid_t)pid : 0;
 	x->text = true;
+	return 0;
+}
+
+/* It is called as the log of its process is, and more. */
+static int look_picture(struct agent *a, struct found *x, int fd, const char *name, struct err *err)
+{
+	x->picture = true;
+	int rc = picture_who(&x->who, &x->exited, &x->arena, fd, a->scratch, err);
+	if (rc)
+		return rc;
+	if (!name_good(str_of(name), STREAM_BYTES) || process_name_read(&x->name, name))
+		return err_set(err, -EPERM, "a picture has a name that can't be");
+	(void)snprintf(x->made_stream, sizeof x->made_stream, "%s", name);
+	if (!name_good(x->who.run, RUN_BYTES) || !name_good(x->who.exec, RUN_BYTES))
+		return err_set(err, -EPERM, "a picture that says of no run and execution what it saw");
 	return 0;
 }
 
@@ -231,6 +265,7 @@ static struct follow *make(struct agent *a, const struct found *x, const struct 
 		x->who.group,
 		x->cgroup,
 		x->container,
+		x->picture ? x->who.stream : (struct str){ .p = NULL },
 	};
 	const size_t n = sizeof parts / sizeof *parts;
 	const char *kept[sizeof parts / sizeof *parts];
@@ -258,6 +293,7 @@ static struct follow *make(struct agent *a, const struct found *x, const struct 
 	f->group = kept[8];
 	f->cgroup = kept[9];
 	f->container = kept[10];
+	f->of = kept[11];
 	char world[24] = "";
 	if (x->who.world.p && x->who.world.n < sizeof world)
 		memcpy(world, x->who.world.p, x->who.world.n);
@@ -313,7 +349,7 @@ static int watch(struct agent *a, struct follow *f)
 void follow_sample(struct follow *f)
 {
 	struct agent *a = f->agent;
-	if (!a->samples || f->core.gone || f->pid <= 0)
+	if (!a->samples || f->picture || f->core.gone || f->pid <= 0)
 		return;
 	const struct sample_who who = {
 		.stream = f->core.stream,
@@ -346,6 +382,7 @@ static int begin(struct agent *a, int fd, const struct found *x, const struct fo
 	f->pid = x->pid ? x->pid : x->name.pid;
 	f->start = x->name.start;
 	f->text = x->text;
+	f->picture = x->picture;
 	f->exited = x->exited;
 	f->header_bytes = x->who.header_bytes;
 	f->stream_bytes = x->who.stream_bytes;
@@ -363,10 +400,8 @@ static int begin(struct agent *a, int fd, const struct found *x, const struct fo
 			       ? rc
 			       : err_set(err, rc, "follow a log: %s", strerror(-rc));
 	}
-	struct follow **at = bucket(a, f->ino);
-	f->next = *at;
-	*at = f;
-	a->n_follows++;
+	table_add(a, f);
+	a->n_pictures += f->picture;
 	if (!f->folder)
 		held_add(&a->held, f->core.stream, f->fd, f->core.run && f->core.mine);
 	follow_sample(f);
@@ -399,8 +434,10 @@ static int take(struct agent *a, int fd, const struct follow_from *from, struct 
 	int rc = check_file(x, fd, from, err);
 	bool known = !rc && follow_find(a, x->st.st_dev, x->st.st_ino);
 	if (!rc && !known)
-		rc = look_inside(a, x, fd, err);
+		rc = from->picture ? look_picture(a, x, fd, from->name, err)
+				   : look_inside(a, x, fd, err);
 	if (rc || known) {
+		arena_free(&x->arena);
 		free(x);
 		return rc ? rc : -EEXIST;
 	}
@@ -420,6 +457,7 @@ static int take(struct agent *a, int fd, const struct follow_from *from, struct 
 		(void)close(x->pidfd);
 	if (!rc)
 		rc = begin(a, fd, x, from, err);
+	arena_free(&x->arena);
 	free(x);
 	return rc;
 }
@@ -445,6 +483,7 @@ void follow_forget(struct follow *f, bool durable)
 		log_info("process %d, %s: %s", (int)f->pid, f->core.stream,
 			 durable ? "done" : "lost");
 	table_remove(a, f);
+	a->n_pictures -= f->picture;
 	release(f);
 	folders_room(a);
 }

@@ -28,8 +28,7 @@ static void cost_so_far(struct follow *f)
 	f->cost_from_ns = now;
 }
 
-/* All of these bytes, or a failure; -ENODATA: the file is shorter. */
-static int read_at(struct follow *f, void *to, size_t n, uint64_t at)
+int follow_read(struct follow *f, void *to, size_t n, uint64_t at)
 {
 	for (size_t done = 0; done < n;) {
 		ssize_t got = pread(f->fd, (char *)to + done, n - done, (off_t)(at + done));
@@ -50,14 +49,14 @@ static int look(struct follow *f, struct core_look *ret)
 	unsigned char *block = f->agent->scratch;
 	struct markpeek_state state;
 	struct markpeek_far far = { .entries = 0 };
-	int rc = read_at(f, block, MARKPEEK_STATE, 0);
+	int rc = follow_read(f, block, MARKPEEK_STATE, 0);
 	if (rc)
 		return rc;
 	markpeek_state(&state, block);
 	uint32_t n = state.streams < STREAMS_MAX ? state.streams : STREAMS_MAX;
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t at = f->header_bytes + (uint64_t)i * f->stream_bytes;
-		rc = read_at(f, block, MARKLOG_BLOCK_BYTES, at);
+		rc = follow_read(f, block, MARKLOG_BLOCK_BYTES, at);
 		if (rc == -ENODATA)
 			break; /* cut: what is there counts */
 		if (rc)
@@ -79,17 +78,19 @@ void follow_look(struct follow *f)
 {
 	struct core_look seen = { .state = 0 };
 	cost_begin(f);
-	int rc = f->text ? 0 : look(f, &seen); /* text is read when it is finished */
+	int rc = f->picture ? picture_look(f, &seen)
+		 : f->text  ? 0 /* text is read when it is finished */
+			    : look(f, &seen);
 	cost_so_far(f);
 	core_looked(f->agent->core, &f->core, rc ? NULL : &seen, agent_now());
 }
 
-static const char *run_of(const struct follow *f)
+const char *follow_run(const struct follow *f)
 {
 	return f->core.mine ? f->core.run : NULL;
 }
 
-static const char *exec_of(const struct follow *f)
+const char *follow_exec(const struct follow *f)
 {
 	return f->core.mine ? f->core.exec : NULL;
 }
@@ -104,6 +105,8 @@ void follow_progress(struct follow *f)
 	struct frame x;
 	struct buf values = { .max = 0 }, scope = { .max = 0 };
 	struct timespec mono;
+	if (f->picture)
+		return; /* how far its process is, its log tells */
 	cost_begin(f);
 	(void)clock_gettime(CLOCK_MONOTONIC, &mono);
 	buf_printf(&scope, "process:%s", f->core.stream);
@@ -115,8 +118,8 @@ void follow_progress(struct follow *f)
 		.real_ns = agent_real(),
 		.mono_ns = (int64_t)mono.tv_sec * 1000000000 + mono.tv_nsec,
 		.scope = batch_list(&scope),
-		.run = str_of(run_of(f)),
-		.exec = str_of(exec_of(f)),
+		.run = str_of(follow_run(f)),
+		.exec = str_of(follow_exec(f)),
 		.values = batch_list(&values),
 	};
 	if (!values.failed && !scope.failed)
@@ -132,8 +135,8 @@ static void fill(struct follow *f, struct frame_process *p, bool final)
 {
 	*p = (struct frame_process){
 		.stream = str_of(f->core.stream),
-		.run = str_of(run_of(f)),
-		.exec = str_of(exec_of(f)),
+		.run = str_of(follow_run(f)),
+		.exec = str_of(follow_exec(f)),
 		.file = str_of(f->file),
 		.snapshot = (uint64_t)agent_now(), /* only grows while the stream may */
 		.final = final ? YES : NO,
@@ -178,7 +181,7 @@ void follow_cost(struct agent *a, struct frame_process *p)
 			}
 }
 
-static bool room(const struct agent *a)
+bool follow_room(const struct agent *a)
 {
 	struct outbox_stats st;
 	outbox_stats(a->outbox, &st);
@@ -194,12 +197,12 @@ static int send_pieces(struct follow *f, struct frame *x, uint64_t size)
 	p->size = size;
 	for (uint64_t at = 0; at < size;) {
 		size_t n = size - at < BATCH_CHUNK ? (size_t)(size - at) : BATCH_CHUNK;
-		int rc = read_at(f, a->scratch, n, at);
+		int rc = follow_read(f, a->scratch, n, at);
 		if (rc)
 			return rc;
 		/* What is refused by the outbox is counted as lost there. It is not: it is in the
 		 * log, and sent when there is room. So it is asked before. */
-		if (!room(a))
+		if (!follow_room(a))
 			return -ENOSPC;
 		fill_cost(f, p);
 		p->offset = at;
@@ -215,7 +218,7 @@ static int send_pieces(struct follow *f, struct frame *x, uint64_t size)
 static int final_state(struct follow *f)
 {
 	struct markpeek_state state;
-	int rc = f->text ? 0 : read_at(f, f->agent->scratch, MARKPEEK_STATE, 0);
+	int rc = f->text ? 0 : follow_read(f, f->agent->scratch, MARKPEEK_STATE, 0);
 	if (rc || f->text)
 		return rc;
 	markpeek_state(&state, f->agent->scratch);
@@ -225,7 +228,7 @@ static int final_state(struct follow *f)
 
 static void lose(struct follow *f, const char *why, const char *what)
 {
-	agent_lose(f->agent, "marks", why, run_of(f), "process %d of user %u (%s): %s", (int)f->pid,
+	agent_lose(f->agent, f->picture ? "picture" : "marks", why, follow_run(f), "process %d of user %u (%s): %s", (int)f->pid,
 		   (unsigned)f->core.uid, f->core.stream, what);
 }
 
@@ -233,7 +236,7 @@ static int send_all(struct follow *f, bool final)
 {
 	struct frame x;
 	struct stat st;
-	if (!room(f->agent))
+	if (!follow_room(f->agent))
 		return -ENOSPC;
 	int rc = fstat(f->fd, &st) ? -errno : 0;
 	if (!rc && final)
@@ -255,15 +258,17 @@ static int give_up(struct follow *f, int rc)
 {
 	if (rc == -ENOSPC || rc == -ENOMEM || rc == -E2BIG || rc == -EAGAIN)
 		return rc;
-	lose(f, "unreadable", rc == -ENODATA ? "its log was cut short" : strerror(-rc));
+	lose(f, "unreadable", rc == -ENODATA ? "its log was cut short"
+	     : rc == -EFBIG ? "its picture is larger than any can be"
+			    : strerror(-rc));
 	return -EBADMSG;
 }
 
 void follow_send(struct follow *f, bool final)
 {
 	cost_begin(f);
-	int rc = send_all(f, final);
-	if (rc == -ENODATA && final)
+	int rc = f->picture ? picture_send(f, final) : send_all(f, final);
+	if (rc == -ENODATA && final && !f->picture)
 		rc = send_all(f, final); /* it was cut while it was read: as it is now */
 	if (rc && final)
 		rc = give_up(f, rc);

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <uv.h>
 
@@ -38,6 +39,7 @@ struct follow {
 	struct folder *folder; /* where its file lies; NULL: known by its descriptor only */
 	uv_poll_t end;         /* on pidfd */
 	bool watching, text;   /* text: a foreign log, which is not looked into while it grows */
+	bool picture;          /* what a collector leaves: made anew under its name, each time */
 	int fd, pidfd;
 	dev_t dev;
 	ino_t ino;
@@ -57,6 +59,7 @@ struct follow {
 
 	/* In names, one behind the other. */
 	const char *file, *host, *exe, *rank, *job, *group, *cgroup, *container;
+	const char *of; /* of a picture: the stream of its process's log */
 	char names[];
 };
 
@@ -82,7 +85,7 @@ struct agent {
 	unsigned handles; /* not closed yet */
 
 	struct follow *buckets[FOLLOW_BUCKETS];
-	size_t n_follows;
+	size_t n_follows, n_pictures; /* the second are among the first */
 
 	struct intake *intake;
 	struct folders *folders;
@@ -125,6 +128,7 @@ void agent_lose(struct agent *a, const char *what, const char *why, const char *
 struct follow_from {
 	struct folder *folder;            /* NULL: by a descriptor that was passed */
 	const char *name;                 /* of the file, or NULL */
+	bool picture;                     /* it is no log, but what a collector left */
 	const struct unixsock_peer *peer; /* who passed it, or NULL */
 	int connection;                   /* over which, or -1 */
 };
@@ -136,12 +140,27 @@ int follow_take(struct agent *a, int fd, const struct follow_from *from, struct 
 struct follow *follow_find(const struct agent *a, dev_t dev, ino_t ino);
 
 struct follow *follow_stream(const struct agent *a, const char *stream);
+/* From now on it is this file. */
+void follow_refile(struct follow *f, int fd, const struct stat *st);
+/* All of these bytes, or a failure; -ENODATA: the file is shorter. Booked to its process. */
+int follow_read(struct follow *f, void *to, size_t n, uint64_t at);
+bool follow_room(const struct agent *a); /* in the outbox */
+const char *follow_run(const struct follow *f);
+const char *follow_exec(const struct follow *f);
 
 /* What the core asks for. */
 void follow_look(struct follow *f);
 void follow_progress(struct follow *f);
 void follow_send(struct follow *f, bool final);
 void follow_sample(struct follow *f); /* hand it to the samplers */
+
+/* follow_picture.c: the same of what a collector left. */
+int picture_look(struct follow *f, struct core_look *ret);
+int picture_send(struct follow *f, bool final);
+/* Who left it, from its first bytes; texts are in the arena. -EINVAL: it is none. */
+int picture_who(struct markpeek_who *ret, bool *ret_final, struct arena *a, int fd, void *scratch,
+		struct err *err);
+
 /* What following the process of this frame has cost so far, into it; nothing where none is
  * followed. */
 void follow_cost(struct agent *a, struct frame_process *p);
@@ -160,6 +179,7 @@ int64_t folders_next(const struct agent *a);
 struct json_t *folders_list(const struct agent *a); /* their paths */
 bool folder_is_own(const struct folder *folder);
 const char *folder_path(const struct folder *folder);
+int folder_open(const struct folder *folder, const char *name); /* a descriptor, or -errno */
 void folder_done(struct folder *folder, const char *name, bool durable, dev_t dev, ino_t ino);
 /* The folder in which this file lies, or NULL; name: of the file, "" when it has none. */
 struct folder *folders_of(const struct agent *a, int fd, char name[256]);

@@ -182,6 +182,11 @@ static void act(struct connection *c, const struct frame *f)
 		text(more, f->as.process.stream);
 		core_brought(a->core, run, more);
 	}
+	if (f->type == FRAME_PICTURE && f->as.picture.final == YES &&
+	    f->as.picture.offset + f->as.picture.data.n >= f->as.picture.size) {
+		text(more, f->as.picture.file);
+		core_brought(a->core, run, more);
+	}
 	if (f->type == FRAME_RUN_END) {
 		core_run_over(a->core, run, agent_now());
 		orphans_over(a, run);

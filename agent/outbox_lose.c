@@ -92,7 +92,7 @@ static const char *what_of(const struct frame *f, struct str *ret_run, struct st
 		*ret_run = f->as.picture.run;
 		*ret_exec = f->as.picture.exec;
 		*ret_bytes = f->as.picture.data.n;
-		return "process";
+		return "picture";
 	case FRAME_DECLARE:
 		*ret_bytes = f->as.declare.cases.n;
 		return "declare";

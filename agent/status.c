@@ -167,7 +167,7 @@ static json_t *processes(const struct agent *a, uid_t uid, bool all)
 	json_t *list = json_array();
 	for (size_t i = 0; i < FOLLOW_BUCKETS; i++)
 		for (const struct follow *f = a->buckets[i]; f; f = f->next)
-			if (all || f->core.uid == uid)
+			if (!f->picture && (all || f->core.uid == uid))
 				(void)json_array_append_new(list, process(f));
 	return list;
 }
@@ -213,7 +213,7 @@ char *status_text(const struct agent *a, uid_t uid)
 	put(o, "losses", all ? losses(a) : json_null());
 	put(o, "runs", runs(a, uid, all));
 	put(o, "processes", processes(a, uid, all));
-	put(o, "followed", whole(a->n_follows));
+	put(o, "followed", whole(a->n_follows - a->n_pictures));
 	put(o, "samplers", samplers(a));
 	char *out = json_dumps(o, JSON_COMPACT);
 	json_decref(o);

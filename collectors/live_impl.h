@@ -46,6 +46,7 @@ struct live {
 	struct arena texts; /* who this is, notes */
 
 	char folder[PATH_MAX], name[256]; /* of the file, without its suffix */
+	bool agents;                      /* the folder is the one of the node's agent */
 	const char *host, *boot, *pid_text, *rank, *exe, *run, *exec, *stream;
 
 	char status[24], why[512]; /* "" while all is well */

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "lib/num.h"
@@ -20,6 +22,7 @@
 #include "schema/markpeek.h"
 #include "schema/picture.h"
 
+#define LEFT_ALONE (UINT64_C(1) << 30) /* bytes of the agent's disk */
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
 /* ---- who this is ---------------------------------------------------------------------------- */
@@ -45,25 +48,39 @@ static void start_of_process(char *text, size_t room)
 	(void)snprintf(text, room, "%.*s", at ? (int)strcspn(at + 1, " ") : 1, at ? at + 1 : "0");
 }
 
-static int find_folder(void)
+/* path, or the folder of the agent whose socket it is. */
+static int take_folder(const char *path, bool agents)
 {
-	const char *folder = getenv("ROIMETER_LOG"), *agent = getenv(LOCAL_VARIABLE);
 	char *to = live.folder;
 	size_t room = sizeof live.folder, at = 0;
-	bool asked = folder && *folder;
-	if (!asked && (!agent || !*agent))
-		return -ENOENT;
-	if ((asked ? folder : agent)[0] != '/') { /* the program may be elsewhere by the time */
+	if (path[0] != '/') { /* the program may be elsewhere by the time */
 		if (!getcwd(to, room - 1))
 			return -ENOENT;
 		at = strlen(to);
 		to[at++] = '/';
 	}
-	const char *slash = asked ? NULL : strrchr(agent, '/');
-	int n = asked ? snprintf(to + at, room - at, "%s", folder)
-		      : snprintf(to + at, room - at, "%.*s" LOCAL_LOGS,
-				 slash ? (int)(slash - agent) + 1 : 0, agent);
+	const char *slash = strrchr(path, '/');
+	int n = !agents ? snprintf(to + at, room - at, "%s", path)
+			: snprintf(to + at, room - at, "%.*s" LOCAL_LOGS,
+				   slash ? (int)(slash - path) + 1 : 0, path);
+	live.agents = agents;
 	return n < 0 || (size_t)n >= room - at ? -ENAMETOOLONG : 0;
+}
+
+/* As of the mark log: the one that was asked for, or where that is not there (its runner is on
+ * another node), the one of this node's agent. */
+static int find_folder(void)
+{
+	const char *folder = getenv("ROIMETER_LOG"), *agent = getenv(LOCAL_VARIABLE);
+	bool asked = folder && *folder, beside = agent && *agent;
+	if (!asked && !beside)
+		return -ENOENT;
+	int rc = asked ? take_folder(folder, false) : -ENOENT;
+	if (!beside || (!rc && access(live.folder, W_OK | X_OK) == 0))
+		return rc;
+	rc = take_folder(agent, true);
+	bool there = !rc && access(live.folder, W_OK | X_OK) == 0;
+	return asked && !there ? take_folder(folder, false) : rc;
 }
 
 static const char *own(const char *text)
@@ -135,6 +152,23 @@ static int within_limit(size_t n)
 	return past ? -EFBIG : 0;
 }
 
+/* The agent's folder is shared by all of the node, and mostly memory: half of it, of a large one
+ * LEFT_ALONE, is not for us. What is of another group than ours there is so that the agent may read
+ * it, and nobody else needs to. */
+static int in_agents_folder(int fd)
+{
+	struct statvfs disk;
+	struct stat st;
+	if (fstatvfs(fd, &disk) || fstat(fd, &st))
+		return -errno;
+	uint64_t left = (uint64_t)disk.f_blocks * disk.f_frsize / 2;
+	if (left > LEFT_ALONE)
+		left = LEFT_ALONE;
+	if ((uint64_t)disk.f_bavail * disk.f_frsize < left)
+		return -ENOSPC;
+	return st.st_gid != getegid() && fchmod(fd, 0640) ? -errno : 0;
+}
+
 static int put_bytes(int fd, const char *at, size_t n)
 {
 	while (n) {
@@ -164,7 +198,9 @@ static int put_file(const struct buf *b)
 	int fd = open(hidden, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)
 		return -errno;
-	rc = put_bytes(fd, b->data, b->len);
+	rc = live.agents ? in_agents_folder(fd) : 0;
+	if (!rc)
+		rc = put_bytes(fd, b->data, b->len);
 	if (close(fd) && !rc)
 		rc = -errno;
 	if (!rc && rename(hidden, path))

@@ -160,7 +160,7 @@
 
 /* Something was lost that never had a sequence number: it is nowhere. */
 #define FRAME_LOSS_FIELDS(F)                                                                       \
-	F(txt, what, "", "marks, context, process, run, agent")                                    \
+	F(txt, what, "", "marks, context, process, run, agent, picture")                                    \
 	F(u64, count, "1", "how many, all together since the agent's spool began")                 \
 	F(u64, bytes, "B", "likewise")                                                             \
 	F(txt, why, "", "spool_full, disk_full, disk_fault, unreadable, no_memory, refused")       \

@@ -51,6 +51,11 @@ void block_put(struct buf *b, const struct block *block, const void *at);
 int block_get(struct arena *arena, const struct block *block, void *at, const void *bytes, size_t n,
 	      struct err *err);
 
+/* Of a block as above, of which only the first bytes are at hand: the first of its fields, so many.
+ * -EBADMSG: they are not in it whole; -ENOMEM. */
+int block_peek(struct arena *arena, const struct block *block, size_t fields, void *at,
+	       const void *bytes, size_t n, struct err *err);
+
 /* A block, and the blocks in it, as they come back from their bytes: numbers with 15 digits, texts
  * that are UTF-8 (others would be refused by whoever reads them), copied into the arena where they
  * were not. Lists are left alone. 0 or -ENOMEM. */

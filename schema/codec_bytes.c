@@ -295,6 +295,23 @@ int block_get(struct arena *arena, const struct block *block, void *at, const vo
 	return 0;
 }
 
+int block_peek(struct arena *arena, const struct block *block, size_t fields, void *at,
+	       const void *bytes, size_t n, struct err *err)
+{
+	struct reader r = { .arena = arena,
+			    .in = { .at = bytes, .end = (const unsigned char *)bytes + n } };
+	block_clear(block, at);
+	uint64_t count = wire_varint(&r.in);
+	if (count)
+		(void)wire_bytes(&r.in, LENGTH_BYTES);
+	for (size_t i = 0; i < count && i < fields && i < block->count && !r.in.bad; i++)
+		get_field(&r, &block->fields[i], at);
+	if (r.no_memory)
+		return err_set(err, -ENOMEM, "out of memory");
+	return r.in.bad ? err_set(err, -EBADMSG, "the bytes of the %s are damaged", block->name)
+			: 0;
+}
+
 static int clean_text(struct arena *arena, const char **text)
 {
 	size_t n = *text ? strlen(*text) : 0;

@@ -160,11 +160,8 @@ static const char *fault_of(const struct picture *p)
 	return NULL;
 }
 
-int picture_get(struct picture *ret, struct arena *a, const char *file, const void *bytes, size_t n,
-		struct err *err)
+static int is_picture(const char *file, const char *at, size_t n, struct err *err)
 {
-	const char *at = bytes;
-	picture_clear(ret);
 	if (n < MAGIC_BYTES || memcmp(at, "roimeter-picture ", MAGIC_BYTES - 2) != 0)
 		return err_set(err, -EBADMSG, "%s: not a picture of a device collector", file);
 	if (memcmp(at, MAGIC, MAGIC_BYTES) != 0)
@@ -173,14 +170,38 @@ int picture_get(struct picture *ret, struct arena *a, const char *file, const vo
 			       file);
 	if (n < MAGIC_BYTES + SUM_BYTES || n > PICTURE_MAX_BYTES)
 		return err_set(err, -EBADMSG, "%s: the picture is cut, or too large", file);
+	return 0;
+}
+
+int picture_peek(struct picture *ret, struct arena *a, const void *bytes, size_t n, struct err *err)
+{
+	const char *at = bytes;
+	size_t fields = 0;
+	picture_clear(ret);
+	int rc = is_picture("a picture", at, n, err);
+	if (rc)
+		return rc;
+	while (fields < picture_block.count && strcmp(picture_block.fields[fields].name, "exe") != 0)
+		fields++;
+	return block_peek(a, &picture_block, fields + 1, ret, at + MAGIC_BYTES + SUM_BYTES,
+			  n - MAGIC_BYTES - SUM_BYTES, err);
+}
+
+int picture_get(struct picture *ret, struct arena *a, const char *file, const void *bytes, size_t n,
+		struct err *err)
+{
+	const char *at = bytes;
+	picture_clear(ret);
+	int rc = is_picture(file, at, n, err);
+	if (rc)
+		return rc;
 	char sum[SUM_BYTES];
 	const char *body = at + MAGIC_BYTES + SUM_BYTES;
 	size_t body_n = n - MAGIC_BYTES - SUM_BYTES;
 	put_sum(sum, sum_of((const unsigned char *)body, body_n));
 	if (memcmp(sum, at + MAGIC_BYTES, SUM_BYTES) != 0)
-		return err_set(err, -EBADMSG, "%s: the picture is damaged: its sum is another",
-			       file);
-	int rc = block_get(a, &picture_block, ret, body, body_n, err);
+		return err_set(err, -EBADMSG, "%s: the picture is damaged: its sum is another", file);
+	rc = block_get(a, &picture_block, ret, body, body_n, err);
 	if (rc)
 		return err_wrap(err, rc, "%s", file);
 	const char *fault = fault_of(ret);

@@ -129,4 +129,10 @@ void picture_put(struct buf *b, const struct picture *p);
 int picture_get(struct picture *ret, struct arena *a, const char *file, const void *bytes, size_t n,
 		struct err *err);
 
+/* From the first PICTURE_HEAD bytes of a file, whole or not, and without a look at its sum: whose it
+ * is, and whether it is final; the fields up to exe. As picture_get. */
+#define PICTURE_HEAD (64u << 10)
+int picture_peek(struct picture *ret, struct arena *a, const void *bytes, size_t n,
+		 struct err *err);
+
 #endif

@@ -16,6 +16,7 @@
 #include "agent/impl.h"
 #include "agent/process.h"
 #include "lib/num.h"
+#include "schema/picture.h"
 #include "tests/unit/agent_world.h"
 #include "tests/unit/marklog_build.h"
 
@@ -449,6 +450,100 @@ static void who_says_losses_without_end_is_looked_at_once_a_second(void **state)
 /* ---- processes --------------------------------------------------------------------------------
  */
 
+/* What a collector leaves of a process of this boot that is gone. */
+static void leave_picture(const char *folder, long pid, const char *exec)
+{
+	char name[128];
+	struct picture p;
+	struct buf b = { .max = 1 << 20 };
+	picture_clear(&p);
+	p.collector = "opencl";
+	p.status = "ok";
+	p.final = YES;
+	p.run = "20260929T045201Z-0123abcd";
+	p.exec = exec;
+	p.stream = "the-log";
+	p.exe = "/bin/true";
+	picture_put(&b, &p);
+	assert_false(b.failed);
+	(void)snprintf(name, sizeof name, "%s/.%.8s-%ld-77.0.opencl.roipic", folder, boot_id, pid);
+	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	assert_true(fd >= 0 && write(fd, b.data, b.len) == (ssize_t)b.len);
+	assert_int_equal(close(fd), 0);
+	char seen[128];
+	(void)snprintf(seen, sizeof seen, "%s/%.8s-%ld-77.0.opencl.roipic", folder, boot_id, pid);
+	assert_int_equal(rename(name, seen), 0);
+	buf_done(&b);
+}
+
+static size_t pictures(struct world *w, size_t many)
+{
+	size_t n = 0;
+	for (int i = 0; i < 600 && n < many; i++) {
+		world_turn(w);
+		n = world_count(w, FRAME_PICTURE);
+		(void)usleep(5000);
+	}
+	return n;
+}
+
+static bool is_there(const char *folder, const char *part)
+{
+	bool there = false;
+	DIR *d = opendir(folder);
+	const struct dirent *e;
+	assert_non_null(d);
+	while ((e = readdir(d)))
+		there = there || strstr(e->d_name, part);
+	(void)closedir(d);
+	return there;
+}
+
+static void what_collectors_left_is_sent_and_goes(void **state)
+{
+	struct world *w = open_world();
+	(void)state;
+	assert_int_equal(mkdir(w->logs, 01777), 0);
+	leave_picture(w->logs, 4200000, "profiled.opencl"); /* before this life */
+	world_start(w);
+	assert_int_equal(pictures(w, 1), 1);
+	leave_picture(w->logs, 4200001, "profiled.opencl");
+	assert_int_equal(pictures(w, 2), 2);
+	struct world_reader r = { .open = false };
+	struct frame f;
+	outbox_rewind(w->outbox);
+	assert_true(world_frame(w, &r, FRAME_PICTURE, &f));
+	const struct frame_picture *p = &f.as.picture;
+	assert_true(p->final == YES && p->data.n == p->size && p->uid == (int64_t)getuid());
+	assert_memory_equal(p->run.p, "20260929T045201Z-0123abcd", p->run.n);
+	assert_memory_equal(p->exec.p, "profiled.opencl", p->exec.n);
+	assert_memory_equal(p->stream.p, "the-log", p->stream.n);
+	assert_memory_equal(p->data.p, "roimeter-picture", 16);
+	batch_in_done(&r.in);
+	for (int i = 0; i < 200 && is_there(w->logs, ".roipic"); i++)
+		world_turn(w);
+	assert_false(is_there(w->logs, ".roipic"));
+	assert_int_equal(losses(w), 0);
+	close_world(w);
+}
+
+static void what_is_no_picture_is_said_once(void **state)
+{
+	struct world *w = open_world();
+	char name[96];
+	(void)state;
+	world_start(w);
+	(void)snprintf(name, sizeof name, "%.8s-4200000-77.0.opencl.roipic", boot_id);
+	leave(w->logs, name, "nonsense", 8);
+	leave_picture(w->logs, 4200001, NULL); /* of no execution */
+	leave(w->logs, "strange.roipic", "roimeter-picture 1\n12345678", 27);
+	for (int i = 0; i < 100 && losses(w) < 3; i++)
+		world_turn(w);
+	assert_int_equal(losses(w), 3);
+	assert_int_equal(world_count(w, FRAME_PICTURE), 0);
+	close_world(w);
+}
+
 static void names_of_streams_are_taken_apart(void **state)
 {
 	struct process_name n;
@@ -604,6 +699,8 @@ int main(void)
 		cmocka_unit_test(of_a_log_that_is_too_large_the_first_part_is_sent),
 		cmocka_unit_test(what_processes_without_a_log_say_is_told_once),
 		cmocka_unit_test(who_says_losses_without_end_is_looked_at_once_a_second),
+		cmocka_unit_test(what_collectors_left_is_sent_and_goes),
+		cmocka_unit_test(what_is_no_picture_is_said_once),
 		cmocka_unit_test(names_of_streams_are_taken_apart),
 		cmocka_unit_test(a_process_is_known_by_its_start_and_its_owner),
 		cmocka_unit_test(nobody_takes_the_name_of_another_user_s_process_by_its_number),
