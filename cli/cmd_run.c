@@ -24,6 +24,7 @@
 #include "run/cgroup.h"
 #include "run/sweep.h"
 #include "schema/codec.h"
+#include "store/verdict.h"
 
 extern char **environ;
 
@@ -287,6 +288,12 @@ static void count(struct session *s, const struct record_body *r, bool partial)
 		on_warn(s, text);
 }
 
+static int on_complete(void *arg, struct record *rec, struct err *err)
+{
+	const struct session *s = arg;
+	return store_put_verdicts(s->store, rec, err);
+}
+
 static int on_record(void *arg, const struct record *rec, bool partial, struct err *err)
 {
 	struct session *s = arg;
@@ -407,7 +414,7 @@ static int plan(struct session *s, const char *store, struct sweep **ret, struct
 		.profile_reason = s->collect.reason,
 		.range_library = s->collect.range_library,
 		.announce = s->server.announce,
-		.events = { on_step, on_record, is_stored, on_expect, on_warn, s },
+		.events = { on_step, on_record, on_complete, is_stored, on_expect, on_warn, s },
 	};
 	int rc = take_starters(s, &o.commands, err);
 	if (!rc)

@@ -74,7 +74,7 @@ const struct caveat_code caveat_codes[] = {
 	{ "busy_exceeds_clean_roi", "The device was busy more than 1 % longer than the clean region lasts." },
 	{ "untimed_operations", "The collector saw operations without a usable time." },
 	{ "dropped_operations", "The collector lost operations." },
-	{ "conformance_missing", "The platform has no passed conformance test for this collector." },
+	{ "conformance_missing", "No passed conformance test of this collector on the platform was known, or of the marks where there is no collector." },
 	{ "device_not_observed", "A collector was in a process and could not observe the device; the sentence says why." },
 	{ "device_other_collectors", "Another collector saw device operations, too; the numbers are those of one." },
 	{ "device_unseen_ranks", "Processes entered the region and a collector told nothing of their devices." },

@@ -11,6 +11,7 @@
 #include "daemon/gather_impl.h"
 #include "daemon/parts.h"
 #include "lib/num.h"
+#include "store/verdict.h"
 
 #define RUNS_AT_ONCE 16
 #define LONG_NS (GATHER_SECOND / 10) /* after so long no other run is begun */
@@ -160,6 +161,8 @@ static int make(struct ticking *t, const struct parts *p, struct err *err)
 		t->run.wants_node = 0;
 		rc = t->run.ambient ? ambient_record(p, t->s, again, &rec, &t->run.wants_node, err)
 				    : parts_record(p, t->s, &rec, err);
+		if (!rc)
+			rc = store_put_verdicts(t->s, &rec, err);
 		if (!rc)
 			rc = store(t, &rec, err);
 		/* The record goes, its id stays: it may have to be told. */

@@ -254,6 +254,8 @@ static int finish_case(struct sweep *s, struct case_run *c, struct err *err)
 	int rc = 0;
 	if (!known_already) {
 		rc = fill_record(&rec, c, &s->fill, err);
+		if (!rc && s->o.events.complete)
+			rc = s->o.events.complete(s->o.events.arg, &rec, err);
 		if (!rc)
 			rc = s->o.events.record(s->o.events.arg, &rec, is_partial(c), err);
 		c->interrupted = !rc && strcmp(rec.body.status, "interrupted") == 0;

@@ -24,6 +24,8 @@ struct sweep_events {
 	void (*step)(void *arg, const struct sweep_step *step);
 	/* A case is done. partial: the marks of some of its processes are on other nodes. */
 	int (*record)(void *arg, const struct record *rec, bool partial, struct err *err);
+	/* Before it is handed out: what only the caller knows goes into it. NULL: nothing does. */
+	int (*complete)(void *arg, struct record *rec, struct err *err);
 	/* Is a run of this id stored already? Asked when a killed run is taken up. */
 	bool (*is_stored)(void *arg, const char *run_id);
 	/* Duration and steps of one execution, as an earlier run of this case had them; leaves
