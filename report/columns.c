@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/badge.h"
 #include "report/shrink.h"
 #include "schema/codec.h"
 #include "schema/runid.h"
@@ -16,6 +17,7 @@ void columns_done(struct columns *c)
 	for (size_t i = 0; i < c->n; i++) {
 		free(c->items[i].id);
 		buf_done(&c->items[i].facts);
+		buf_done(&c->items[i].tested);
 	}
 	free(c->items);
 	*c = (struct columns){ .items = NULL };
@@ -136,12 +138,33 @@ bool columns_replace(struct columns *c, const struct part *old, const struct par
 	return true;
 }
 
+static int add_result(void *arg, const struct conformance *result)
+{
+	struct columns *c = arg;
+	struct column *one = find_column(c->items, c->n, result->platform, c->n);
+	if (!one) /* nothing of it is shown */
+		return 0;
+	json_t *badge = report_badge(result);
+	buf_puts(&one->tested, one->tested.len ? "," : "");
+	int rc = badge ? json_text(&one->tested, badge) : -ENOMEM;
+	json_decref(badge);
+	return rc || one->tested.failed ? -ENOMEM : 0;
+}
+
+static int read_results(struct columns *c, struct store *s, struct err *err)
+{
+	for (size_t i = 0; i < c->n; i++)
+		buf_done(&c->items[i].tested);
+	int rc = store_each_conformance(s, NULL, NULL, false, add_result, c, err);
+	return rc == -ENOMEM ? err_set(err, rc, "out of memory") : rc;
+}
+
 int columns_read_facts(struct columns *c, struct store *s, struct err *err)
 {
 	int rc = 0;
 	for (size_t i = 0; i < c->n && !rc; i++)
 		rc = read_facts(&c->items[i], s, err);
-	return rc;
+	return rc ? rc : read_results(c, s, err);
 }
 
 void columns_put(const struct columns *c, struct buf *b)
@@ -154,6 +177,11 @@ void columns_put(const struct columns *c, struct buf *b)
 		json_decref(id);
 		buf_puts(b, ",\"info\":");
 		buf_puts(b, one->has_facts && one->facts.len ? one->facts.data : "null");
+		if (one->tested.len) {
+			buf_puts(b, ",\"conformance\":[");
+			buf_put(b, one->tested.data, one->tested.len);
+			buf_puts(b, "]");
+		}
 		buf_puts(b, "}");
 	}
 }

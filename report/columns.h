@@ -15,6 +15,7 @@ struct column {
 	bool has_facts;
 	struct buf facts; /* JSON, of the record with this content: */
 	unsigned char facts_of[16];
+	struct buf tested; /* JSON of the newest conformance result of each collector; empty: none */
 };
 
 /* All-zero is a valid empty one. */
@@ -34,10 +35,10 @@ int columns_find(struct columns *c, struct part *const *parts, size_t n, bool *r
  * other parts. */
 bool columns_replace(struct columns *c, const struct part *old, const struct part *p);
 
-/* From the newest run of each, where it is not the one of before. */
+/* From the newest run of each, where it is not the one of before; and what conformance tests found. */
 int columns_read_facts(struct columns *c, struct store *s, struct err *err);
 
-/* [{"id":..,"info":..}, ...] without the brackets. */
+/* [{"id":..,"info":..,"conformance":..}, ...] without the brackets; the last where there are any. */
 void columns_put(const struct columns *c, struct buf *b);
 
 #endif

@@ -150,6 +150,43 @@ static void put_row(struct buf *b, const struct source *w, const json_t *app, co
 	buf_puts(b, "\n");
 }
 
+/* "cupti: pass; opencl: **fail** (compute_ops)" */
+static void put_verdicts(struct buf *b, const json_t *platform)
+{
+	const json_t *all = json_object_get(platform, "conformance");
+	const char *told = text_of(json_object_get(platform, "info"), "conformance");
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		const json_t *one = json_array_get(all, i), *fails = json_object_get(one, "fails");
+		const char *verdict = text_of(one, "verdict");
+		bool bad = verdict && strcmp(verdict, "fail") == 0;
+		buf_puts(b, i ? "; " : "");
+		put_text(b, text_of(one, "collector"));
+		buf_puts(b, bad ? ": **" : ": ");
+		put_text(b, verdict);
+		buf_puts(b, bad ? "**" : "");
+		for (size_t k = 0; k < json_array_size(fails); k++) {
+			buf_puts(b, k ? ", " : " (");
+			put_text(b, json_string_value(json_array_get(fails, k)));
+		}
+		buf_puts(b, json_array_size(fails) ? ")" : "");
+	}
+	if (json_array_size(all))
+		return;
+	put_text(b, told ? told : "not tested");
+	buf_puts(b, told ? " as its newest run says" : "");
+}
+
+static void put_conformance(struct buf *b, const json_t *platforms)
+{
+	buf_puts(b, "| _conformance_ | |");
+	for (size_t i = 0; i < json_array_size(platforms); i++) {
+		buf_puts(b, " ");
+		put_verdicts(b, json_array_get(platforms, i));
+		buf_puts(b, " |");
+	}
+	buf_puts(b, "\n");
+}
+
 static void put_grid(struct buf *b, const struct source *w, const json_t *suite)
 {
 	const json_t *platforms = json_object_get(w->grid, "platforms");
@@ -164,6 +201,7 @@ static void put_grid(struct buf *b, const struct source *w, const json_t *suite)
 	for (size_t i = 0; i < json_array_size(platforms); i++)
 		buf_puts(b, "---:|");
 	buf_puts(b, "\n");
+	put_conformance(b, platforms);
 	for (size_t i = 0; i < json_array_size(apps); i++) {
 		const json_t *app = json_array_get(apps, i), *cases = json_object_get(app, "cases");
 		for (size_t j = 0; j < json_array_size(cases); j++)

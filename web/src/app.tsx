@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { signal } from "@preact/signals";
+import { Results } from "./badge";
 import { is_loaded, load, platform_info, report } from "./data";
 import { Detail, PLATFORM_FACTS, said, save } from "./detail";
 import * as f from "./format";
@@ -124,7 +125,9 @@ function Platforms() {
 			<div class="scroll" tabIndex={0} role="region" aria-label="Facts of the platforms">
 				<table class="data platforms-table">
 					<thead><tr><th scope="col">Fact</th>{all.map((p) => <th scope="col" key={p.id}>{p.id}</th>)}</tr></thead>
-					<tbody>{rows.map(([label, field, show]) => {
+					<tbody>
+						<tr><th scope="row">Conformance tests</th>{all.map((p) => <td key={p.id}><Results of={p} /></td>)}</tr>
+						{rows.map(([label, field, show]) => {
 						const values = all.map((p) => platform_info(p)[field]);
 						return (
 							<tr key={field} class={new Set(values.filter((v) => v != null).map(String)).size > 1 ? "differs" : undefined}>
@@ -132,7 +135,8 @@ function Platforms() {
 								{values.map((v, i) => <td key={i}>{v == null ? <Null /> : show ? show(v as never) : String(v)}</td>)}
 							</tr>
 						);
-					})}</tbody>
+					})}
+					</tbody>
 				</table>
 			</div>
 		</main>

@@ -27,7 +27,11 @@ export interface Ok { run_id: string; kind?: string; wall_s?: number; share?: nu
 export interface Case { name: string; title?: string; declared: boolean; cells: (Cell | null)[] }
 export interface App { name: string; cases: Case[] }
 export interface Suite { name: string; apps: App[] }
-export interface Platform { id: string; info: Row | null }
+export interface Platform { id: string; info: Row | null; conformance?: Result[] }
+// Of a conformance test: the newest of a collector. fails: names of checks.
+export interface Result {
+	collector: string; verdict: string; utc: string; passed: number; failed: number; skipped: number; why?: string; fails?: string[];
+}
 
 export interface Report {
 	schema: string; title: string; tool: string;

@@ -4,6 +4,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { memo } from "preact/compat";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { type Case, type Cell, is_loaded, type Platform, type Suite, platform_info, report } from "./data";
+import { Badge } from "./badge";
 import * as f from "./format";
 import { Mark } from "./icons";
 import { go, href, route } from "./route";
@@ -222,6 +223,7 @@ function Head() {
 								<span class="runtime">{name.vendor} · {name.runtime}</span>
 								{facts(p) ? <span class="keyfacts">{facts(p)}</span> : null}
 								<span class="measured">{measured} of {cases.length} measured</span>
+								<Badge of={p} />
 							</a>
 						</th>
 					);
