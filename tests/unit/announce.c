@@ -184,7 +184,13 @@ static void make_one(struct fiction *t, unsigned i, const char *name)
 	c->row.cpu_khz_max = 3e6 + pick(2) * 4e5;
 	c->start_real_ns = BUILD_REAL - pick(1000000000);
 	c->end_real_ns = BUILD_REAL + 2000000000 + pick(1000000000);
-	c->state = (struct watch_result){ number() / 1e6, number(), number(), pick(90), NO };
+	c->state = (struct watch_result){ .steal_frac = number() / 1e6,
+					  .temperature_c = number(),
+					  .runner_cpu_s = number(),
+					  .wakeups = pick(90),
+					  .oversubscribed = NO,
+					  .sampler_cpu_s = number(),
+					  .energy_denied = pick(2) };
 	c->others_running = pick(9) == 0;
 	c->outlived = pick(9) == 0;
 	c->output_cut = pick(9) == 0;

@@ -164,6 +164,8 @@ static void a_picture(struct buf *b, const char *stream)
 	assert_false(b->failed);
 }
 
+#define A_FILE(name, data, size) { .file = (name), .bytes = (data), .n = (size) }
+
 static void pictures_stand_in_the_order_of_their_files(void **state)
 {
 	(void)state;
@@ -173,10 +175,10 @@ static void pictures_stand_in_the_order_of_their_files(void **state)
 	a_picture(&one, "1");
 	a_picture(&two, "2");
 	const struct carried_picture list[] = {
-		{ "b.opencl.roipic", two.data, two.len },
-		{ "c.opencl.roipic", one.data, one.len - 1 },
-		{ "a.opencl.roipic", one.data, one.len },
-		{ "d.opencl.roipic", NULL, 0 },
+		A_FILE("b.opencl.roipic", two.data, two.len),
+		A_FILE("c.opencl.roipic", one.data, one.len - 1),
+		A_FILE("a.opencl.roipic", one.data, one.len),
+		A_FILE("d.opencl.roipic", NULL, 0),
 	};
 	see(&seen, "profiled.opencl", 6);
 	static const char *notes[] = {
@@ -203,7 +205,7 @@ static void a_damaged_picture_is_said_and_changes_nothing_else(void **state)
 	struct observed seen[2];
 	struct record rec;
 	const struct carried_log log = { "l", region, sizeof region - 1, NULL, NAN, NULL, NULL };
-	const struct carried_picture cut = { "p.opencl.roipic", "roimeter", 8 };
+	const struct carried_picture cut = A_FILE("p.opencl.roipic", "roimeter", 8);
 	const struct run_close close = { true, 2, ROI_UNKNOWN };
 	see(&seen[0], "clean.0", 0);
 	see(&seen[1], "profiled.opencl", 1);
@@ -233,8 +235,8 @@ static void no_picture_needs_memory_that_is_not_there(void **state)
 		struct buf one = { 0 };
 		alloc_left = 0;
 		a_picture(&one, "1");
-		const struct carried_picture list[] = { { "a", one.data, one.len },
-							{ "b", "x", 1 } };
+		const struct carried_picture list[] = { A_FILE("a", one.data, one.len),
+							A_FILE("b", "x", 1) };
 		see(&seen, "profiled.opencl", 6);
 		seen.notes = (struct txts){ .n = 0 };
 		alloc_left = left;
