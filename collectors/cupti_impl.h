@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "collectors/cupti_abi.h"
+#include "collectors/live.h"
 #include "core/flow.h"
 
 /* The entry points; those that older versions lack are NULL. */
@@ -126,7 +127,7 @@ struct cupti_name cupti_kernel_name(struct flow *f, const char *name);
 int cupti_work_start(void);
 /* Something for the thread to do before its time. Any thread, never waits. */
 void cupti_work_wake(void);
-void cupti_flush(bool wait);
+bool cupti_flush(enum live_flush how);
 void cupti_forget(void); /* in a forked child */
 void cupti_end(void);
 

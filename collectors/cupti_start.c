@@ -119,7 +119,7 @@ static void told(void *arg, int domain, uint32_t cbid, const void *data)
 	if (cbid == CUPTI_RESOURCE_INIT_FINISHED || cbid == CUPTI_RESOURCE_CONTEXT_CREATED)
 		start_late();
 	else if (cbid == CUPTI_RESOURCE_CONTEXT_DESTROY)
-		cupti_flush(false); /* a program may end without us after this */
+		(void)cupti_flush(LIVE_FLUSH); /* a program may end without us after this */
 }
 
 /* ---- the start itself ---- */

@@ -256,14 +256,28 @@ static void flush_last(void)
 	cupti_record_notes();
 }
 
-void cupti_flush(bool wait)
+/* Not forced: what runs would lose its end, and the process may go on. */
+static bool flush_now(void)
+{
+	cupti_clock_check();
+	cupti_clock_tell();
+	flush(0);
+	wait_for_buffers();
+	cupti_add_dropped();
+	return !cupti_pool_missing();
+}
+
+bool cupti_flush(enum live_flush how)
 {
 	if (!cupti_on())
-		return;
-	if (wait)
+		return true;
+	if (how == LIVE_FLUSH_LAST)
 		flush_last();
+	else if (cupti_pool_used() && how == LIVE_FLUSH_NOW)
+		return flush_now();
 	else if (cupti_pool_used() && !too_soon())
 		flush(0);
+	return true;
 }
 
 void cupti_end(void)

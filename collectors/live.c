@@ -110,7 +110,7 @@ void live_refuse(const char *status, const char *why_format, ...)
 		(void)vsnprintf(live.why, sizeof live.why, why_format, args);
 		va_end(args);
 		live_unlock();
-		(void)live_write(false);
+		(void)live_write(LIVE_MORE);
 	}
 	errno = saved;
 }

@@ -4,7 +4,7 @@
  *
  * The picture is written whole into a hidden file and renamed over the old one: at the end of a region
  * entry (not more often than every 200 ms), every second by a thread of its own, and at the end of the
- * process. So a process that is killed leaves what it had by then, with final = no. */
+ * process or, before exec, of its program. So a process that is killed leaves what it had by then, with final = no. */
 #ifndef COLLECTORS_LIVE_H
 #define COLLECTORS_LIVE_H
 
@@ -14,14 +14,20 @@
 
 #include "core/flow.h"
 
+enum live_flush {
+	LIVE_FLUSH,      /* what is complete; it may be put off when that was done a moment ago */
+	LIVE_FLUSH_NOW,  /* what is complete; the process may be about to lose its program, or go on */
+	LIVE_FLUSH_LAST, /* also what is under way; nothing comes after this */
+};
+
 struct live_options {
 	const char *collector, *runtime; /* static texts; runtime may be told later */
 	unsigned observes;
 	bool calls;
-	/* Called at the end of an entry, of the process, and before a picture is written when asked for:
-	 * bring what is complete. wait: also what is under way (the end of the process). Without the lock
-	 * held. May be NULL. */
-	void (*flush)(bool wait);
+	/* Called at the end of an entry, of the process, and before a picture is written when asked for.
+	 * False: something is missing of which no count in the picture tells. Without the lock held. May be
+	 * NULL. */
+	bool (*flush)(enum live_flush how);
 	/* In a forked child, before anything else happens there: forget all that was. May be NULL. */
 	void (*child)(void);
 };
@@ -61,7 +67,7 @@ void live_cpu_end(int64_t begun);
 int64_t live_cpu_sometimes(void);
 void live_cpu_sometimes_end(int64_t begun);
 
-/* At the end of the process (exit handlers, _exit, SIGTERM): flush(wait), last picture, final = yes.
+/* At the end of the process (exit handlers, _exit, SIGTERM): flush(LIVE_FLUSH_LAST), last picture, final = yes.
  * Once; later calls do nothing. */
 void live_finish(void);
 

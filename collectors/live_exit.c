@@ -1,4 +1,5 @@
-/* Ends of the process, and its children: exit, _exit, _Exit, quick_exit, SIGTERM, fork. */
+/* Ends of the process, of its program, and its children: exit, _exit, _Exit, quick_exit, SIGTERM,
+ * exec, fork. */
 #define _GNU_SOURCE
 #include "collectors/live_impl.h"
 
@@ -30,9 +31,9 @@ void live_finish_here(void)
 		return;
 	int64_t cpu = live_cpu_begin();
 	if (live.o.flush)
-		live.o.flush(true);
+		(void)live.o.flush(LIVE_FLUSH_LAST);
 	live_cpu_end(cpu);
-	int rc = live_write(true);
+	int rc = live_write(LIVE_LAST);
 	PUT_RELEASE(live.state, LIVE_FINISHED);
 	PUT_RELEASE(live.done, 1);
 	/* In a signal handler that has interrupted us others wait for what its thread has. */
@@ -59,13 +60,40 @@ static void leave(void)
 	(void)writer_await_done(LEAVE_NS);
 }
 
-/* libroimeter-exit.so, which the runner preloads, has the program's _exit and _Exit. */
+/* ---- exec -------------------------------------------------------------------------------------
+ */
+
+/* What was said of _exit holds here: nearly all that spawn programs do so in a child of vfork. The
+ * picture is one of the end, though nothing is stopped: exec may fail. */
+static void before_exec(void)
+{
+	if (!live_is_on() || !live.has_writer)
+		return;
+	uint32_t number = __atomic_add_fetch(&live.execs, 1, __ATOMIC_ACQ_REL);
+	writer_ring();
+	writer_await_exec(number, LEAVE_NS);
+}
+
+/* So it was not the end. */
+static void after_exec(void)
+{
+	if (!live_is_on() || !live.has_writer)
+		return;
+	PUT(live.stays, 1);
+	writer_ring();
+}
+
+/* libroimeter-exit.so, which the runner preloads, has the program's _exit, _Exit, and exec. */
 static void tell_preloaded(void)
 {
 	void (*at_exit)(void (*)(void)) =
 		(void (*)(void (*)(void)))dlsym(RTLD_DEFAULT, "roimeter_at_exit_1");
+	void (*at_exec)(void (*)(void), void (*)(void)) =
+		(void (*)(void (*)(void), void (*)(void)))dlsym(RTLD_DEFAULT, "roimeter_at_exec_1");
 	if (at_exit)
 		at_exit(leave);
+	if (at_exec)
+		at_exec(before_exec, after_exec);
 }
 
 /* ---- SIGTERM ----------------------------------------------------------------------------------

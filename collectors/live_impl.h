@@ -1,6 +1,6 @@
 /* Inside of live.c and its parts: live_lock.c (locks), live_marks.c (the marks of the program),
  * live_sample.c (its threads), live_write.c (the picture's file), live_writer.c (the thread that
- * writes), live_exit.c (ends, forks). */
+ * writes), live_exit.c (ends, exec, forks). */
 #ifndef COLLECTORS_LIVE_IMPL_H
 #define COLLECTORS_LIVE_IMPL_H
 
@@ -76,8 +76,12 @@ struct live {
 	uint32_t bell;                              /* atomic, a futex */
 	uint32_t asked, ended, leaving, terminated; /* atomic: why it rang */
 	uint32_t done;          /* atomic, a futex: 1 when the last is written */
+	uint32_t stays;         /* atomic: exec failed */
+	uint32_t execs;         /* atomic: how often exec was tried */
+	uint32_t execs_written; /* atomic, a futex: the one that the last picture before exec is of */
 	uint32_t asleep;        /* atomic: it waits for more than a moment */
 	uint64_t made, written; /* numbers of pictures; of lock, of write */
+	bool last;              /* the last one was made; of lock */
 	bool said;              /* that one could not be written */
 };
 
@@ -112,13 +116,19 @@ int64_t sample_next(int64_t now); /* when to come again; INT64_MAX: when somethi
 /* live_write.c */
 int who_find(void); /* folder and texts; -ENOENT: there is no folder */
 void who_take(const void *log);
-int live_write(bool final); /* without the lock. -EDEADLK, -ETIMEDOUT as live_lock; else it says
-			       itself what failed */
+enum live_picture {
+	LIVE_MORE, /* will come */
+	LIVE_EXEC, /* the last one, unless exec fails */
+	LIVE_LAST, /* one that comes after it is not written */
+};
+/* Without the lock. -EDEADLK, -ETIMEDOUT as live_lock; else it says itself what failed. */
+int live_write(enum live_picture which);
 
 /* live_writer.c */
 void writer_start(void);
 void writer_ring(void);                 /* for signal handlers too */
 bool writer_await_done(int64_t for_ns); /* the last picture was written */
+void writer_await_exec(uint32_t number, int64_t for_ns);
 
 /* live_exit.c */
 void exits_watch(void); /* once per process image */

@@ -23,6 +23,7 @@
 #include "schema/picture.h"
 
 #define LEFT_ALONE (UINT64_C(1) << 30) /* bytes of the agent's disk */
+#define PROGRAMS 1000 /* of one process; those after them share a picture */
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
 /* ---- who this is ---------------------------------------------------------------------------- */
@@ -93,6 +94,30 @@ static void name_file(void)
 	(void)snprintf(live.name, sizeof live.name, "%.160s.%.32s", live.stream, live.o.collector);
 }
 
+static int picture_path(char path[PATH_MAX], const char *hidden)
+{
+	int n = snprintf(path, PATH_MAX, "%s/%s%s" PICTURE_SUFFIX, live.folder, hidden, live.name);
+	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+/* As the mark log is called. Where there is none, nobody knows how often the process went through
+ * exec, and what each of its programs left stays: "p", "p1", ... */
+static void name_stream(const char *start)
+{
+	char path[PATH_MAX], which[16] = "p";
+	for (unsigned i = 1; i <= PROGRAMS; i++) {
+		live.stream = arena_printf(&live.texts, "%.8s-%s-%s.%s",
+					   live.boot ? live.boot : "unknown", live.pid_text, start,
+					   which);
+		if (!live.stream)
+			return;
+		name_file();
+		if (picture_path(path, "") || access(path, F_OK))
+			return;
+		(void)snprintf(which, sizeof which, "p%u", i);
+	}
+}
+
 int who_find(void)
 {
 	char text[PATH_MAX], start[32];
@@ -111,13 +136,9 @@ int who_find(void)
 		text[strcspn(text, "\n")] = 0;
 	live.boot = own(text);
 	start_of_process(start, sizeof start);
-	/* As the mark log is called; "p": nobody knows how often the process went through exec. */
-	live.stream = arena_printf(&live.texts, "%.8s-%s-%s.p", live.boot ? live.boot : "unknown",
-				   live.pid_text, start);
-	if (!live.pid_text || !live.stream)
-		return -ENOMEM;
-	name_file();
-	return 0;
+	if (live.pid_text)
+		name_stream(start);
+	return live.stream ? 0 : -ENOMEM;
 }
 
 static void replace(const char **text, struct str by)
@@ -188,10 +209,8 @@ static int put_file(const struct buf *b)
 {
 	char path[PATH_MAX], hidden[PATH_MAX];
 	int rc = b->failed ? -ENOMEM : within_limit(b->len);
-	int n = snprintf(path, sizeof path, "%s/%s" PICTURE_SUFFIX, live.folder, live.name);
-	int m = snprintf(hidden, sizeof hidden, "%s/.%s" PICTURE_SUFFIX, live.folder, live.name);
-	if (n < 0 || m < 0 || (size_t)m >= sizeof hidden)
-		return -ENAMETOOLONG;
+	if (!rc && (picture_path(path, "") || picture_path(hidden, ".")))
+		rc = -ENAMETOOLONG;
 	if (rc)
 		return rc;
 	(void)unlink(hidden); /* of a try that failed */
@@ -327,7 +346,7 @@ static int put_newest(const struct buf *b, int rc, uint64_t number)
 	return 0;
 }
 
-int live_write(bool final)
+int live_write(enum live_picture which)
 {
 	struct arena a = { 0 };
 	struct buf b = { .max = PICTURE_MAX_BYTES };
@@ -336,8 +355,9 @@ int live_write(bool final)
 	if (rc)
 		return rc;
 	uint64_t number = ++live.made;
-	if (GET(live.state) == LIVE_ON && live.flow)
-		made = make(&p, &a, final);
+	if (GET(live.state) == LIVE_ON && live.flow && !live.last)
+		made = make(&p, &a, which != LIVE_MORE);
+	live.last |= which == LIVE_LAST;
 	if (!made)
 		picture_put(&b, &p);
 	live_unlock();

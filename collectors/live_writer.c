@@ -36,6 +36,15 @@ bool writer_await_done(int64_t for_ns)
 	return GET_ACQUIRE(live.done);
 }
 
+void writer_await_exec(uint32_t number, int64_t for_ns)
+{
+	int64_t until = live_now() + for_ns;
+	uint32_t written;
+	while ((int32_t)((written = GET_ACQUIRE(live.execs_written)) - number) < 0 &&
+	       live_now() < until)
+		futex_wait(&live.execs_written, written, until);
+}
+
 /* ---- the last ones ----------------------------------------------------------------------------
  */
 
@@ -99,11 +108,28 @@ static void write_now(struct round *r)
 {
 	PUT(live.ended, 0);
 	if (live.o.flush)
-		live.o.flush(false);
+		(void)live.o.flush(LIVE_FLUSH);
 	r->last_ns = live_now();
 	tell_cost(r);
-	(void)live_write(false);
+	(void)live_write(LIVE_MORE);
 	r->cost_ns = live_now() - r->last_ns;
+}
+
+/* A thread waits for this with its exec. Where that fails a picture follows at once, since the one
+ * before says that it is the last; where not, the next would be too far away to come between. */
+static void write_for_exec(struct round *r)
+{
+	uint32_t number = GET_ACQUIRE(live.execs);
+	if (number != GET(live.execs_written)) {
+		bool all = !live.o.flush || live.o.flush(LIVE_FLUSH_NOW);
+		r->last_ns = live_now();
+		tell_cost(r);
+		(void)live_write(all ? LIVE_EXEC : LIVE_MORE);
+		PUT_RELEASE(live.execs_written, number);
+		futex_wake(&live.execs_written);
+	}
+	if (__atomic_exchange_n(&live.stays, 0, __ATOMIC_ACQ_REL))
+		write_now(r);
 }
 
 static int64_t next_write(const struct round *r)
@@ -148,6 +174,7 @@ static void *writer(void *unused)
 			finish();
 			break;
 		}
+		write_for_exec(&r);
 		int64_t next = sample();
 		if (live_now() >= next_write(&r)) {
 			if (live_alone())

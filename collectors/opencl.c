@@ -37,11 +37,13 @@ int64_t opencl_now(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void flush(bool wait)
+/* What is under way is counted (live_pending). */
+static bool flush(enum live_flush how)
 {
-	if (wait)
+	if (how != LIVE_FLUSH)
 		opencl_drain();
 	opencl_tell_clocks();
+	return true;
 }
 
 /* A forked child has this from its parent. */

@@ -40,9 +40,9 @@ $(B)/tests/tools/clip_cases: $(B)/tests/tools/clip_cases.o $(B)/parts.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 CHECK_NEEDS += $(B)/tests/tools/clip_cases
 
-# No collector: what is preloaded beside one, so that _exit loses nothing.
-$(B)/libroimeter-exit.so: $(B)/guest/collectors/exit.o
-	$(COLLECTOR_LINK) -o $@ $^
+# No collector: what is preloaded beside one, so that _exit and exec lose nothing.
+$(B)/libroimeter-exit.so: $(patsubst %.c,$(B)/guest/%.o,$(wildcard collectors/exit*.c))
+	$(COLLECTOR_LINK) -o $@ $^ -ldl
 ALL += $(B)/libroimeter-exit.so
 COLLECTOR_LIBRARIES += $(B)/libroimeter-exit.so
 

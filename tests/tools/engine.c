@@ -250,6 +250,6 @@ void live_cpu_sometimes_end(int64_t begun)
 void live_finish(void)
 {
 	if (options.flush)
-		options.flush(true);
+		(void)options.flush(LIVE_FLUSH_LAST);
 	write_down("finish");
 }

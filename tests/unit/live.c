@@ -301,7 +301,7 @@ static void busy_with_all(void)
 		if (pthread_create(&t[i], NULL, i ? marks : teller, NULL))
 			_exit(96);
 	for (;;) {
-		(void)live_write(false);
+		(void)live_write(LIVE_MORE);
 		PUT_RELEASE(told->flag, told->flag + 1);
 	}
 }
@@ -335,7 +335,7 @@ static void a_kill_leaves_a_whole_picture_of_some_moment(void **state)
 static void aborts(void)
 {
 	entry_of_ten();
-	(void)live_write(false);
+	(void)live_write(LIVE_MORE);
 	(void)signal(SIGABRT, SIG_DFL);
 	abort();
 }
@@ -401,7 +401,7 @@ static void ends_here(int number)
 static void tells_until_it_is_told(void)
 {
 	entry_of_ten();
-	(void)live_write(false);
+	(void)live_write(LIVE_MORE);
 	(void)signal(SIGUSR1, ends_here);
 	PUT_RELEASE(told->flag, 1);
 	while (told->begun < OPS) {
@@ -439,7 +439,7 @@ static void a_signal_handler_that_exits_does_not_wait_for_itself(void **state)
 static void exits_with_the_lock(void)
 {
 	entry_of_ten();
-	(void)live_write(false);
+	(void)live_write(LIVE_MORE);
 	(void)signal(SIGUSR1, ends_here);
 	(void)live_take();
 	(void)raise(SIGUSR1);
@@ -611,15 +611,15 @@ static void comes_upon_the_limit(void)
 	struct rlimit limit = { 64, RLIM_INFINITY };
 	char text[256];
 	entry_of_ten();
-	(void)live_write(false);
+	(void)live_write(LIVE_MORE);
 	(void)setrlimit(RLIMIT_FSIZE, &limit);
 	entry_of_ten();
-	(void)live_write(false);
+	(void)live_write(LIVE_MORE);
 	if (links(folder, text, sizeof text) != 1 || !strstr(text, "could not be written: "))
 		_exit(93);
 	limit.rlim_cur = RLIM_INFINITY;
 	(void)setrlimit(RLIMIT_FSIZE, &limit);
-	(void)live_write(false);
+	(void)live_write(LIVE_MORE);
 	if (links(folder, text, sizeof text))
 		_exit(92);
 }
@@ -657,15 +657,15 @@ static void fills_its_disk(void)
 {
 	char text[256], path[256];
 	entry_of_ten();
-	(void)live_write(false);
+	(void)live_write(LIVE_MORE);
 	fill(folder);
 	entry_of_ten();
-	(void)live_write(false);
+	(void)live_write(LIVE_MORE);
 	if (ops_on_disk() != 10 || links(folder, text, sizeof text) > 1)
 		_exit(91);
 	(void)snprintf(path, sizeof path, "%s/full", folder);
 	(void)unlink(path);
-	(void)live_write(false);
+	(void)live_write(LIVE_MORE);
 	if (ops_on_disk() != 20 || links(folder, text, sizeof text))
 		_exit(90);
 }
@@ -695,16 +695,16 @@ static void loses_its_folder(void)
 {
 	char away[128];
 	entry_of_ten();
-	(void)live_write(false);
+	(void)live_write(LIVE_MORE);
 	(void)snprintf(away, sizeof away, "%s.away", folder);
 	if (rename(folder, away))
 		_exit(89);
 	entry_of_ten();
-	(void)live_write(false);
+	(void)live_write(LIVE_MORE);
 	int fd = open(folder, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	(void)close(fd);
 	entry_of_ten();
-	(void)live_write(false);
+	(void)live_write(LIVE_MORE);
 	if (unlink(folder) || rename(away, folder))
 		_exit(88);
 }
@@ -770,7 +770,7 @@ static void marks_together(void)
 		if (pthread_create(&t[i], NULL, i ? marks : teller, NULL))
 			_exit(96);
 	for (int i = 0; i < 10; i++) {
-		(void)live_write(false);
+		(void)live_write(LIVE_MORE);
 		(void)poll(NULL, 0, 5);
 	}
 	PUT(told->stop, 1);

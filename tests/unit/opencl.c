@@ -87,7 +87,7 @@ static void each_of_the_clocks_of_a_device_is_followed(void **state)
 		(void)through.clReleaseEvent(e);
 		(void)through.clReleaseCommandQueue(q);
 	}
-	live.flush(true);
+	live.flush(LIVE_FLUSH_LAST);
 	assert_true(told_error >= 0 && told_error < 2e7);
 }
 
@@ -410,7 +410,7 @@ static void *program(void *arg)
 		w->held[i] = e;
 		__atomic_store_n(&w->n_held, i + 1, __ATOMIC_RELEASE);
 		if (i % 50 == 0)
-			live.flush(false);
+			live.flush(LIVE_FLUSH);
 	}
 	return q;
 }
@@ -474,7 +474,7 @@ static void eight_threads_lose_nothing(void **state)
 static int64_t end_takes(void)
 {
 	int64_t before = fake_now(ON_MONOTONIC);
-	live.flush(true);
+	live.flush(LIVE_FLUSH_LAST);
 	return fake_now(ON_MONOTONIC) - before;
 }
 
