@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/fds.h"
+
 #define REAP_MS 200 /* for a process that was killed, or has closed its pipe */
 
 static int64_t now_ns(void)
@@ -23,10 +25,13 @@ static int64_t now_ns(void)
 }
 
 /* The first bytes are what fn answered. */
-static _Noreturn void child(int to, int (*fn)(struct buf *out, void *arg), void *arg)
+static _Noreturn void child(pid_t parent, int to, int (*fn)(struct buf *out, void *arg), void *arg)
 {
 	struct buf out = { 0 };
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	fds_let_go(to); /* it may be stuck for longer than its parent lives */
 	int rc = fn(&out, arg);
 	if (out.failed)
 		rc = -ENOMEM;
@@ -76,11 +81,9 @@ int aside(struct buf *ret, double limit_s, int (*fn)(struct buf *out, void *arg)
 	int ends[2], answer = -ECHILD;
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
-	pid_t pid = fork();
-	if (pid == 0) {
-		(void)close(ends[0]);
-		child(ends[1], fn, arg);
-	}
+	pid_t parent = getpid(), pid = fork();
+	if (pid == 0)
+		child(parent, ends[1], fn, arg);
 	int rc = pid < 0 ? -errno : 0;
 	(void)close(ends[1]);
 	if (!rc) {

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <linux/sched.h>
 #include <math.h>
 #include <poll.h>
@@ -20,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/fds.h"
 #include "node/procs.h"
 
 #define SECOND INT64_C(1000000000)
@@ -92,7 +92,7 @@ static _Noreturn void become_command(const struct tree_spec *spec, int report)
 	(void)dup2(in, STDIN_FILENO);
 	(void)dup2(out, STDOUT_FILENO);
 	(void)dup2(out, STDERR_FILENO);
-	(void)syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
+	fds_close_on_exec();
 	if (spec->cwd && chdir(spec->cwd))
 		fail_start(report, 1);
 	(void)execve(spec->path, spec->argv, spec->envp);

@@ -2,7 +2,7 @@
  * turn. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,10 +12,10 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/fds.h"
 #include "lib/num.h"
 #include "node/sysfile.h"
 #include "run/sampler_impl.h"
@@ -204,18 +204,6 @@ static _Noreturn void serve(struct looker *l)
 	}
 }
 
-/* Nothing of the runner's stays open: not its journal's lock, not a pipe that somebody reads to its
- * end. */
-static void let_go(int control)
-{
-	int null = open("/dev/null", O_RDWR);
-	for (int fd = 0; fd < 3 && null >= 0; fd++)
-		(void)dup2(null, fd);
-	if (control > 3)
-		(void)syscall(SYS_close_range, 3u, (unsigned)control - 1, 0u);
-	(void)syscall(SYS_close_range, (unsigned)control + 1, ~0u, 0u);
-}
-
 static bool first_pid_namespace(const char *root)
 {
 	char text[64];
@@ -234,7 +222,7 @@ _Noreturn void sampler_process(struct sampler_page *page, int control,
 	(void)prctl(PR_SET_NAME, "roi-sampler");
 	if (getppid() != runner)
 		_exit(0);
-	let_go(control);
+	fds_let_go(control);
 	l = (struct looker){ .page = page,
 			     .root = root,
 			     .control = control,

@@ -1,6 +1,7 @@
 /* What machines are called, from fixtures of their /proc and /sys. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -159,6 +160,35 @@ static int refuse(struct buf *out, void *arg)
 {
 	buf_puts(out, arg);
 	return -ENODEV;
+}
+
+static int end_of_pipe;
+
+/* Nothing of its parent's is open in it: who reads a pipe of that to its end need not wait. */
+static int see_pipe(struct buf *out, void *arg)
+{
+	(void)arg;
+	buf_puts(out, fcntl(end_of_pipe, F_GETFD) < 0 ? "closed" : "open");
+	return 0;
+}
+
+static void what_is_done_aside_has_nothing_open(void **state)
+{
+	(void)state;
+	struct buf b = { 0 };
+	int ends[2];
+	assert_int_equal(pipe(ends), 0);
+	end_of_pipe = dup2(ends[1], 97);
+	assert_int_equal(aside(&b, 20, see_pipe, NULL), 0);
+	assert_string_equal(b.data, "closed");
+	end_of_pipe = ends[1];
+	b.len = 0;
+	assert_int_equal(aside(&b, 20, see_pipe, NULL), 0);
+	assert_string_equal(b.data, "closed");
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	(void)close(97);
+	buf_done(&b);
 }
 
 static void what_is_done_aside_comes_back_or_is_ended(void **state)
@@ -340,6 +370,7 @@ int main(void)
 		cmocka_unit_test(what_nvml_refuses_is_unknown),
 		cmocka_unit_test(nvml_that_hangs_or_crashes_is_said),
 		cmocka_unit_test(what_is_done_aside_comes_back_or_is_ended),
+		cmocka_unit_test(what_is_done_aside_has_nothing_open),
 		cmocka_unit_test(amd_devices_are_described_by_their_files),
 		cmocka_unit_test(a_node_that_is_not_ours_to_see_hides_no_other),
 		cmocka_unit_test(amd_devices_are_looked_at),
