@@ -130,10 +130,13 @@ int sampler_start(struct sampler **ret, const struct sampler_options *o)
 	return 0;
 }
 
-static bool tell(struct sampler *s, const struct sampler_message *m)
+/* 0, -EAGAIN: it hangs, and has not read the last ones; or -errno: it is gone. */
+static int tell(struct sampler *s, const struct sampler_message *m)
 {
-	return s->control >= 0 &&
-	       send(s->control, m, sizeof *m, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof *m;
+	if (s->control < 0)
+		return -ENOTCONN;
+	ssize_t n = send(s->control, m, sizeof *m, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return n < 0 ? -errno : 0;
 }
 
 void sampler_begin(struct sampler *s, pid_t root, const char *run_id)
@@ -143,8 +146,9 @@ void sampler_begin(struct sampler *s, pid_t root, const char *run_id)
 		return;
 	m.execution = ++s->execution;
 	(void)snprintf(m.run_id, sizeof m.run_id, "%s", run_id ? run_id : "");
-	if (tell(s, &m) || errno == EAGAIN || s->starts >= STARTS_MAX)
-		return; /* EAGAIN: it hangs, and has not read the last ones */
+	int rc = tell(s, &m);
+	if (!rc || rc == -EAGAIN || s->starts >= STARTS_MAX)
+		return;
 	end_process(s);
 	if (launch(s) == 0)
 		(void)tell(s, &m);

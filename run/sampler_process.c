@@ -89,6 +89,17 @@ static bool carries_run(const struct looker *l, pid_t pid)
 	return false;
 }
 
+/* Of other users' processes /proc may tell nothing (hidepid): not even, with 2, that they are
+ * there. */
+static bool is_hidden(const struct looker *l, pid_t pid)
+{
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof path, "%s/proc/%ld", l->root, (long)pid);
+	if (n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0)
+		return true;
+	return !l->root[0] && pid > 0 && (kill(pid, 0) == 0 || errno == EPERM);
+}
+
 static enum whose ask_whose(const struct looker *l, pid_t pid)
 {
 	pid_t up = pid;
@@ -96,8 +107,8 @@ static enum whose ask_whose(const struct looker *l, pid_t pid)
 		if (up == l->now.root)
 			return OURS;
 		up = parent_of(l, up);
-		if (up < 0)
-			return up < 0 && i == 0 ? ENDED : OTHERS;
+		if (up < 0 && i == 0)
+			return is_hidden(l, pid) ? OTHERS : ENDED;
 	}
 	return carries_run(l, pid) ? OURS : OTHERS;
 }

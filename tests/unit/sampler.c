@@ -333,7 +333,8 @@ static void link_pids(const char *to)
 }
 
 /* 100 is the execution; 101 and 102 are below it, 200 carries its run's name, 300 is somebody's
- * with a name that tries to look like another line, 400 has ended. */
+ * with a name that tries to look like another line, 400 has ended. Of 500 /proc tells nothing but
+ * that it is there, and neither of 601, which has started a rank. */
 static void who_is_not_of_the_execution_is_counted(void **state)
 {
 	(void)state;
@@ -343,15 +344,19 @@ static void who_is_not_of_the_execution_is_counted(void **state)
 	put("/proc/200/stat", "200 (rank) S 1 200 200 0");
 	put("/proc/200/environ", "ROIMETER_RUN=20260929T045201Z-00000000");
 	put("/proc/300/stat", "300 (x) S 100 (y) S 1 300 300 0");
+	put("/proc/500/x", "");
+	put("/proc/600/stat", "600 (rank) S 601 600 600 0");
+	put("/proc/600/environ", "ROIMETER_RUN=20260929T045201Z-00000000");
+	put("/proc/601/x", "");
 	link_pids("pid:[4026531836]");
-	struct sampler *s = start("pids 101 102 200 300 400", 1, folder);
+	struct sampler *s = start("pids 101 102 200 300 400 500 600", 1, folder);
 	int64_t from = real_ns();
 	sampler_begin(s, 100, "20260929T045201Z-00000000");
-	assert_true(await(s, from, 1, NULL)[0].others == 1);
+	assert_true(await(s, from, 1, NULL)[0].others == 2);
 	sampler_end(s);
 	from = real_ns();
 	sampler_begin(s, 100, "20260929T045201Z-00000001");
-	assert_true(await(s, from, 1, NULL)[0].others == 2);
+	assert_true(await(s, from, 1, NULL)[0].others == 4);
 	sampler_stop(s);
 	/* Elsewhere the driver's numbers are not those of /proc: nobody can be told from others. */
 	link_pids("pid:[4026532999]");
