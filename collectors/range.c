@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "include/roimeter.h"
+#include "schema/marklog.h"
 
 #define NAMES 16 /* that are told, of those that do not fit */
 #define NAME_TOLD 80
@@ -22,15 +23,21 @@
 #define GET(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define PUT(x, value) __atomic_store_n(&(x), (value), __ATOMIC_RELAXED)
 
-static const char *pattern(void)
+/* ---- the pattern ------------------------------------------------------------------------------
+ */
+
+static char *pattern; /* NULL: none */
+
+void range_read_pattern(void)
 {
 	const char *glob = getenv("ROIMETER_RANGE");
-	return glob && *glob && !getauxval(AT_SECURE) ? glob : NULL;
+	free(pattern);
+	pattern = glob && *glob && !getauxval(AT_SECURE) ? strdup(glob) : NULL;
 }
 
 bool range_wanted(void)
 {
-	return pattern() != NULL;
+	return pattern != NULL;
 }
 
 /* ---- the marks ------------------------------------------------------------------------------- */
@@ -102,7 +109,7 @@ static void tell(const char *name)
 	char path[4096], line[NAME_TOLD + 1];
 	if (!folder || !*folder || !*name)
 		return;
-	int n = snprintf(path, sizeof path, "%s/ranges", folder);
+	int n = snprintf(path, sizeof path, "%s/" MARKLOG_RANGES, folder);
 	int fd = n > 0 && (size_t)n < sizeof path
 			 ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666)
 			 : -1;
@@ -131,12 +138,11 @@ static void see(const char *name)
  */
 bool range_fits(const char *name)
 {
-	const char *glob = pattern();
-	if (!glob || !name)
+	if (!pattern || !name)
 		return false;
 	int saved = errno;
-	bool fits =
-		strcmp(glob, name) == 0 || (strpbrk(glob, "*?[\\") && fnmatch(glob, name, 0) == 0);
+	bool fits = strcmp(pattern, name) == 0 ||
+		    (strpbrk(pattern, "*?[\\") && fnmatch(pattern, name, 0) == 0);
 	if (fits)
 		PUT(fitted, 1);
 	else
@@ -264,7 +270,7 @@ const char *range_narrow(char room[RANGE_NAME_BYTES], const wchar_t *name)
 	return room;
 }
 
-/* ---- fork -------------------------------------------------------------------------------------
+/* ---- begin, and fork ---------------------------------------------------------------------------
  */
 
 /* The child's log has nothing open, so what it pops of its parent's ends nothing. */
@@ -277,7 +283,8 @@ static void child(void)
 	PUT(fitted, 0);
 }
 
-__attribute__((constructor)) static void watch_forks(void)
+__attribute__((constructor)) static void loaded(void)
 {
+	range_read_pattern();
 	(void)pthread_atfork(NULL, NULL, child);
 }

@@ -10,6 +10,10 @@
 #include <stdint.h>
 #include <wchar.h>
 
+/* Done once when this is loaded: to look at each range would be slow, and another thread of the
+ * program may be changing its environment. */
+void range_read_pattern(void);
+
 /* Is a range asked for in this process? */
 bool range_wanted(void);
 

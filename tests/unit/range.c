@@ -55,11 +55,19 @@ const struct roimeter_api roimeter_api_1 = {
 	.end_ = end,
 };
 
+/* NULL: none. */
+static void pattern_is(const char *glob)
+{
+	(void)(glob ? setenv("ROIMETER_RANGE", glob, 1) : unsetenv("ROIMETER_RANGE"));
+	range_read_pattern();
+}
+
 static int fresh(void **state)
 {
 	(void)state;
 	begins = ends = open_now = deepest = 0;
-	return setenv("ROIMETER_RANGE", "step*", 1);
+	pattern_is("step*");
+	return 0;
 }
 
 static void marks_are(int wanted_begins, int wanted_ends)
@@ -78,10 +86,10 @@ static void a_name_fits_as_a_pattern_or_as_it_is(void **state)
 	assert_false(range_fits("a step"));
 	assert_false(range_fits(""));
 	assert_false(range_fits(NULL));
-	(void)setenv("ROIMETER_RANGE", "[rank 0] *", 1);
+	pattern_is("[rank 0] *");
 	assert_true(range_fits("[rank 0] *"));
 	assert_false(range_fits("rank 0"));
-	(void)setenv("ROIMETER_RANGE", "solve", 1);
+	pattern_is("solve");
 	assert_true(range_fits("solve"));
 	assert_false(range_fits("solver"));
 }
@@ -89,10 +97,10 @@ static void a_name_fits_as_a_pattern_or_as_it_is(void **state)
 static void without_a_pattern_nothing_fits_and_no_client_is_served(void **state)
 {
 	(void)state;
-	(void)unsetenv("ROIMETER_RANGE");
+	pattern_is(NULL);
 	assert_false(range_wanted());
 	assert_false(range_fits("step"));
-	(void)setenv("ROIMETER_RANGE", "", 1);
+	pattern_is("");
 	assert_false(range_wanted());
 	assert_false(range_fits(""));
 }
@@ -338,10 +346,10 @@ static void a_client_that_is_strange_or_not_asked_for_is_let_alone(void **state)
 	callbacks.size = 8;
 	assert_int_equal(inject(), 0);
 	callbacks.size = sizeof callbacks;
-	(void)unsetenv("ROIMETER_RANGE");
+	pattern_is(NULL);
 	assert_int_equal(inject(), 0);
 	assert_null(core[9]);
-	(void)setenv("ROIMETER_RANGE", "step*", 1);
+	pattern_is("step*");
 	old_client = true;
 	assert_int_equal(inject(), 1);
 	old_client = false;
