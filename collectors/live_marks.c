@@ -63,10 +63,12 @@ static void put(const struct roimeter_watched *m)
 static bool keep(const struct roimeter_watched *m)
 {
 	uint32_t n = GET(live.n_marks);
-	if (n == LIVE_MARKS)
-		return false;
+	do { /* its place first: a handler that comes upon this takes the next one */
+		if (n == LIVE_MARKS)
+			return false;
+	} while (!__atomic_compare_exchange_n(&live.n_marks, &n, n + 1, false, __ATOMIC_ACQ_REL,
+					      __ATOMIC_RELAXED));
 	live.marks[n] = *m;
-	PUT_RELEASE(live.n_marks, n + 1);
 	return true;
 }
 
