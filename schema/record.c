@@ -190,16 +190,19 @@ char *record_text(struct record *rec, const char *text, size_t bytes)
 	return copy;
 }
 
-/* Lists grow by doubling: the room is the next power of two, so it need not be kept. */
-static void *append(struct record *rec, void *items, size_t n, size_t item_bytes)
+/* Room for one more item behind n of them. The list may have been read from bytes. */
+static void *append(struct record *rec, struct record_room *list, void *items, size_t n,
+		    size_t item_bytes)
 {
-	bool full = !items || n < 8 ? !items : (n & (n - 1)) == 0;
-	if (!full)
+	if (items && items == list->items && n < list->room)
 		return items;
-	size_t room = n < 8 ? 8 : 2 * n;
+	size_t room = n < 4 ? 8 : 2 * n;
 	void *grown = arena_array(&rec->arena, room, item_bytes);
-	if (grown && n)
+	if (!grown)
+		return NULL;
+	if (n)
 		memcpy(grown, items, n * item_bytes);
+	*list = (struct record_room){ .items = grown, .room = room };
 	return grown;
 }
 
@@ -212,7 +215,8 @@ int record_caveat(struct record *rec, const char *code, const char *format, ...)
 	va_end(args);
 
 	struct record_body *b = &rec->body;
-	struct caveat *items = append(rec, b->caveats.items, b->caveats.n, sizeof *items);
+	struct caveat *items =
+		append(rec, &rec->caveats, b->caveats.items, b->caveats.n, sizeof *items);
 	if (!items)
 		return -ENOMEM;
 	b->caveats.items = items;
@@ -228,7 +232,8 @@ int record_caveat(struct record *rec, const char *code, const char *format, ...)
 int record_null(struct record *rec, const char *field, const char *why)
 {
 	struct record_body *b = &rec->body;
-	struct null_reason *items = append(rec, b->nulls.items, b->nulls.n, sizeof *items);
+	struct null_reason *items =
+		append(rec, &rec->nulls, b->nulls.items, b->nulls.n, sizeof *items);
 	if (!items)
 		return -ENOMEM;
 	b->nulls.items = items;

@@ -502,6 +502,11 @@ RECORD_BLOCKS(DEFINE_STRUCT)
 struct record {
 	struct arena arena;
 	struct record_body body;
+	/* of the lists that record_caveat and record_null made: others have no room for more */
+	struct record_room {
+		const void *items;
+		size_t room;
+	} caveats, nulls;
 };
 
 /* What describes each struct: measurement_block, roi_block, ... */

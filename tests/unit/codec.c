@@ -342,6 +342,37 @@ static void a_mean_that_somebody_else_rounded_is_kept(void **state)
 
 /* ---- check --------------------------------------------------------------------------------- */
 
+static void lists_that_were_read_can_be_added_to(void **state)
+{
+	(void)state;
+	for (int had = 0; had < 20; had++) {
+		struct record out, in;
+		record_init(&out);
+		for (int i = 0; i < had; i++) {
+			assert_int_equal(record_null(&out, "roi.cv", "too_few"), 0);
+			assert_int_equal(record_caveat(&out, "clock", "read %d", i), 0);
+		}
+		struct buf b = bytes_of(&out);
+		record_done(&out);
+		assert_int_equal(record_get(&in, b.data, b.len, NULL, 0, NULL), 0);
+		buf_done(&b);
+		for (int i = had; i < 40; i++) {
+			assert_int_equal(record_null(&in, "roi.cv", "too_few"), 0);
+			assert_int_equal(record_caveat(&in, "clock", "read %d", i), 0);
+		}
+		assert_int_equal(in.body.nulls.n, 40);
+		assert_int_equal(in.body.caveats.n, 40);
+		for (int i = 0; i < 40; i++) {
+			char text[16];
+			(void)snprintf(text, sizeof text, "read %d", i);
+			assert_string_equal(in.body.nulls.items[i].field, "roi.cv");
+			assert_string_equal(in.body.nulls.items[i].why, "too_few");
+			assert_string_equal(in.body.caveats.items[i].text, text);
+		}
+		record_done(&in);
+	}
+}
+
 static void a_record_that_may_not_be_stored_is_told_why(void **state)
 {
 	(void)state;
@@ -442,6 +473,7 @@ int main(void)
 		cmocka_unit_test(bytes_cut_anywhere_are_damaged_and_nothing_worse),
 		cmocka_unit_test(two_hundred_operations_fit_five_kilobytes),
 		cmocka_unit_test(a_mean_that_somebody_else_rounded_is_kept),
+		cmocka_unit_test(lists_that_were_read_can_be_added_to),
 		cmocka_unit_test(a_record_that_may_not_be_stored_is_told_why),
 		cmocka_unit_test(every_failed_allocation_is_survived),
 	};
