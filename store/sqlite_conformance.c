@@ -79,25 +79,42 @@ static int give(struct store *s, sqlite3_stmt *stmt, struct arena *a,
 	return rc ? err_wrap(err, rc, "store %s: a conformance result", s->path) : each(arg, &c);
 }
 
+#define IS_ASKED "(?2 IS NULL OR collector = ?2)"
+
+/* x'' stands behind any text. */
+#define ALL                                                                                        \
+	"SELECT body FROM conformance WHERE platform BETWEEN ifnull(?1, '') AND ifnull(?1, x'') "  \
+	"AND " IS_ASKED " ORDER BY platform, collector, utc DESC"
+
+/* From one platform to the next, and from one collector of it to the next, each by the key: results
+ * before the newest, which in a year are hundreds of each, are not touched. */
 #define NEWEST                                                                                     \
-	"SELECT body FROM conformance WHERE (?1 IS NULL OR platform = ?1) "                        \
-	"AND (?2 IS NULL OR collector = ?2) "                                                      \
-	"AND (?3 OR utc = (SELECT max(utc) FROM conformance AS newer "                             \
-	"WHERE newer.platform = conformance.platform AND newer.collector = "                       \
-	"conformance.collector))"                                                                  \
-	" ORDER BY platform, collector, utc DESC"
+	"WITH RECURSIVE p (platform) AS ("                                                         \
+	"SELECT ifnull(?1, (SELECT min(platform) FROM conformance)) "                              \
+	"UNION ALL SELECT (SELECT min(c.platform) FROM conformance AS c "                          \
+	"WHERE c.platform > p.platform) FROM p WHERE ?1 IS NULL AND p.platform IS NOT NULL), "     \
+	"k (platform, collector) AS ("                                                             \
+	"SELECT platform, (SELECT min(c.collector) FROM conformance AS c "                         \
+	"WHERE c.platform = p.platform) FROM p WHERE platform IS NOT NULL "                        \
+	"UNION ALL SELECT platform, (SELECT min(c.collector) FROM conformance AS c "               \
+	"WHERE c.platform = k.platform AND c.collector > k.collector) FROM k "                     \
+	"WHERE collector IS NOT NULL) "                                                            \
+	"SELECT body FROM k CROSS JOIN conformance USING (platform, collector) "                   \
+	"WHERE " IS_ASKED " AND utc = (SELECT max(n.utc) FROM conformance AS n "                   \
+	"WHERE n.platform = k.platform AND n.collector = k.collector) "                            \
+	"ORDER BY platform, collector"
 
 int store_each_conformance(struct store *s, const char *platform, const char *collector, bool all,
 			   int (*each)(void *arg, const struct conformance *c), void *arg,
 			   struct err *err)
 {
-	sqlite3_stmt *stmt = sql_statement(s, STMT_EACH_CONFORMANCE, NEWEST, err);
+	enum statement which = all ? STMT_EACH_CONFORMANCE : STMT_NEWEST_CONFORMANCE;
+	sqlite3_stmt *stmt = sql_statement(s, which, all ? ALL : NEWEST, err);
 	int code = SQLITE_DONE, rc = 0;
 	if (!stmt)
 		return s->failed;
 	sql_bind_text(stmt, 1, platform);
 	sql_bind_text(stmt, 2, collector);
-	(void)sqlite3_bind_int(stmt, 3, all);
 	while (!rc && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
 		struct arena arena = { 0 };
 		rc = give(s, stmt, &arena, each, arg, err);
@@ -105,6 +122,6 @@ int store_each_conformance(struct store *s, const char *platform, const char *co
 	}
 	if (!rc && code != SQLITE_DONE)
 		rc = sql_error(s, code, err, "read conformance results");
-	sql_release(s, STMT_EACH_CONFORMANCE, stmt);
+	sql_release(s, which, stmt);
 	return rc;
 }

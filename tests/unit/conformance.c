@@ -132,6 +132,22 @@ static void the_newest_of_each_counts(void **state)
 	assert_int_equal(store_each_conformance(s, "p", "opencl", true, see, &seen, NULL), 0);
 	assert_string_equal(seen.text, "p/opencl fail 2026-11-30T05:22:38Z;"
 				       "p/opencl pass 2026-11-30T04:22:38Z;");
+	seen = (struct seen){ "" };
+	assert_int_equal(store_each_conformance(s, NULL, "cupti", false, see, &seen, NULL), 0);
+	assert_string_equal(seen.text, "o/cupti pass 2026-11-28T05:22:38Z;"
+				       "p/cupti pass 2026-11-29T05:22:38Z;");
+	seen = (struct seen){ "" };
+	assert_int_equal(store_each_conformance(s, "p", NULL, false, see, &seen, NULL), 0);
+	assert_string_equal(seen.text, "p/cupti pass 2026-11-29T05:22:38Z;"
+				       "p/opencl fail 2026-11-30T05:22:38Z;");
+	seen = (struct seen){ "" };
+	assert_int_equal(store_each_conformance(s, NULL, "cupti", true, see, &seen, NULL), 0);
+	assert_string_equal(seen.text, "o/cupti pass 2026-11-28T05:22:38Z;"
+				       "p/cupti pass 2026-11-29T05:22:38Z;");
+	seen = (struct seen){ "" };
+	assert_int_equal(store_each_conformance(s, "q", NULL, false, see, &seen, NULL), 0);
+	assert_int_equal(store_each_conformance(s, "p", "none", false, see, &seen, NULL), 0);
+	assert_string_equal(seen.text, "");
 	struct conformance other = result_of("p", "opencl", "2026-11-30T05:22:38Z", true);
 	assert_int_equal(store_add_conformance(s, &other, NULL), -EEXIST);
 	store_close(s);
