@@ -422,8 +422,10 @@ static void put_op(struct text_table *t, const struct op *o, size_t room)
 	text_cell(t, o->category);
 	const char *name = o->name ? o->name : "-";
 	name += strncmp(name, "void ", 5) == 0 ? 5 : 0; /* as all kernels are */
-	bool cut = strlen(name) > room;
-	text_cellf(t, "%.*s%s", (int)(cut ? room - 3 : room), name, cut ? "..." : "");
+	size_t n = strlen(name), shown = n > room ? room - 3 : n;
+	while (shown < n && shown && ((unsigned char)name[shown] & 0xc0) == 0x80)
+		shown--; /* no half letter of UTF-8 */
+	text_cellf(t, "%.*s%s", (int)shown, name, shown < n ? "..." : "");
 }
 
 static void operations(struct page *p)
