@@ -18,11 +18,18 @@ struct agent {
 	enum roc_agent_type type;
 	bool told;
 	uint32_t number;
-	char name[ROCPD_TEXT + 32], key[64];
+	char name[ROCPD_TEXT + 32], key[80];
 };
 
 struct process {
 	int64_t id, number; /* of the table, of the trace */
+};
+
+/* Sessions number their machines each on its own: what the machine calls itself is the same in all. */
+struct node {
+	int64_t id;
+	uint64_t machine; /* hash of its id, or name */
+	char host[ROCPD_TEXT];
 };
 
 struct session {
@@ -31,7 +38,8 @@ struct session {
 	size_t n_agents, cap_agents;
 	struct process *processes;
 	size_t n_processes, cap_processes;
-	char host[ROCPD_TEXT];
+	struct node *nodes;
+	size_t n_nodes, cap_nodes;
 	struct trace_map kernels;    /* id of a kernel: number of its name * 2 + collective + 1 */
 	struct trace_map copies;     /* id of a copy's name: number of the name + 1 */
 	struct trace_map calls;      /* id of a call's name: 1, or 2 where it waits */

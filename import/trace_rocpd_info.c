@@ -55,6 +55,72 @@ int rocpd_string(struct rocpd *r, struct session *s, int64_t id, struct str *ret
 
 /* ---- who and where -------------------------------------------------------------------------- */
 
+static uint64_t hash(uint64_t sum, struct str text)
+{
+	for (size_t i = 0; i < text.n; i++)
+		sum = (sum ^ (unsigned char)text.p[i]) * 0x100000001b3u;
+	return sum;
+}
+
+static int read_nodes(struct rocpd *r, struct session *s, struct err *err)
+{
+	static const char *const columns[] = { "!id", "hostname", "machine_id" };
+	sqlite3_stmt *q;
+	int rc = rocpd_select(r, s, "rocpd_info_node", columns, 3, "limit 65536", &q, err);
+	while (q && (rc = trace_db_step(r->db, q, err)) > 0) {
+		if (s->n_nodes == s->cap_nodes) {
+			size_t cap = s->cap_nodes ? 2 * s->cap_nodes : 4;
+			struct node *more = realloc(s->nodes, cap * sizeof *more);
+			if (!more) {
+				rc = -ENOMEM;
+				break;
+			}
+			s->nodes = more;
+			s->cap_nodes = cap;
+		}
+		struct node *n = &s->nodes[s->n_nodes];
+		if (cell_int(q, 0, &n->id) != CELL_IS)
+			continue;
+		keep(n->host, sizeof n->host, cell_text(q, 1));
+		n->machine = hash(0xcbf29ce484222325u, str_of(n->host));
+		n->machine = hash(n->machine * 0x100000001b3u, cell_text(q, 2));
+		s->n_nodes++;
+	}
+	(void)sqlite3_finalize(q);
+	return rc;
+}
+
+static const struct node *node_of(const struct session *s, int64_t id)
+{
+	for (size_t i = 0; i < s->n_nodes; i++)
+		if (s->nodes[i].id == id)
+			return &s->nodes[i];
+	return NULL;
+}
+
+static uint64_t machine_of(const struct session *s, int64_t id)
+{
+	const struct node *n = node_of(s, id);
+	return n ? (n->machine ^ n->machine >> 32) & 0xffffffff : (uint64_t)id;
+}
+
+static void name_agent(const struct session *s, struct agent *a, sqlite3_stmt *q)
+{
+	int64_t place, index, node = 0;
+	char text[ROCPD_TEXT];
+	struct str model = cell_text(q, 2);
+	keep(text, sizeof text, model.n ? model : cell_text(q, 6));
+	if (cell_int(q, 3, &index) != CELL_IS)
+		index = a->id;
+	(void)cell_int(q, 5, &node);
+	(void)snprintf(a->name, sizeof a->name, "%lld%s%s", (long long)index, text[0] ? " " : "",
+		       text);
+	bool placed = cell_int(q, 4, &place) == CELL_IS;
+	(void)snprintf(a->key, sizeof a->key, "node%llx %s%lld",
+		       (unsigned long long)machine_of(s, node), placed ? "agent" : "id",
+		       (long long)(placed ? place : a->id));
+}
+
 static int read_agents(struct rocpd *r, struct session *s, struct err *err)
 {
 	static const char *const columns[] = {
@@ -75,29 +141,14 @@ static int read_agents(struct rocpd *r, struct session *s, struct err *err)
 			s->cap_agents = cap;
 		}
 		struct agent *a = &s->agents[s->n_agents];
-		int64_t place, index, node = 0;
 		*a = (struct agent){ 0 };
 		if (cell_int(q, 0, &a->id) != CELL_IS)
 			continue;
-		struct str type = cell_text(q, 1), model = cell_text(q, 2);
+		struct str type = cell_text(q, 1);
 		a->type = type.n == 3 && memcmp(type.p, "GPU", 3) == 0   ? ROC_GPU
 			  : type.n == 3 && memcmp(type.p, "CPU", 3) == 0 ? ROC_CPU
 									 : ROC_UNKNOWN;
-		if (!model.n)
-			model = cell_text(q, 6);
-		if (cell_int(q, 3, &index) != CELL_IS)
-			index = a->id;
-		(void)cell_int(q, 5, &node);
-		char text[ROCPD_TEXT];
-		keep(text, sizeof text, model);
-		(void)snprintf(a->name, sizeof a->name, "%lld%s%s", (long long)index,
-			       text[0] ? " " : "", text);
-		if (cell_int(q, 4, &place) == CELL_IS)
-			(void)snprintf(a->key, sizeof a->key, "node%lld agent%lld", (long long)node,
-				       (long long)place);
-		else
-			(void)snprintf(a->key, sizeof a->key, "node%lld id%lld", (long long)node,
-				       (long long)a->id);
+		name_agent(s, a, q);
 		s->n_agents++;
 	}
 	(void)sqlite3_finalize(q);
@@ -120,7 +171,8 @@ static int tell_process(struct rocpd *r, struct session *s, sqlite3_stmt *q, boo
 		s->processes = more;
 		s->cap_processes = cap;
 	}
-	p.number = (int64_t)((uint64_t)node << 32 ^ (uint64_t)pid);
+	const struct node *on = node_of(s, node);
+	p.number = (int64_t)(machine_of(s, node) << 32 ^ (uint64_t)pid);
 	s->processes[s->n_processes++] = p;
 	trace_env_json(&r->env, cell_text(q, 4));
 	if (!tell)
@@ -132,22 +184,15 @@ static int tell_process(struct rocpd *r, struct session *s, sqlite3_stmt *q, boo
 		n++;
 	keep(exe, sizeof exe, (struct str){ command.p, n });
 	(void)snprintf(text, sizeof text, "%lld", (long long)pid);
-	return trace_process(r->t, p.number, s->host[0] ? s->host : NULL, text, NULL,
+	return trace_process(r->t, p.number, on && on->host[0] ? on->host : NULL, text, NULL,
 			     exe[0] ? exe : NULL);
 }
 
 static int read_processes(struct rocpd *r, struct session *s, bool tell, struct err *err)
 {
 	static const char *const columns[] = { "!id", "!pid", "nid", "command", "environment" };
-	static const char *const node[] = { "hostname" };
 	sqlite3_stmt *q;
-	int rc = rocpd_select(r, s, "rocpd_info_node", node, 1, "limit 1", &q, err);
-	if (q && (rc = trace_db_step(r->db, q, err)) > 0)
-		keep(s->host, sizeof s->host, cell_text(q, 0));
-	(void)sqlite3_finalize(q);
-	if (rc < 0)
-		return rc;
-	rc = rocpd_select(r, s, "rocpd_info_process", columns, 5, "limit 1000000", &q, err);
+	int rc = rocpd_select(r, s, "rocpd_info_process", columns, 5, "limit 1000000", &q, err);
 	while (q && (rc = trace_db_step(r->db, q, err)) > 0) {
 		rc = tell_process(r, s, q, tell);
 		if (rc)
@@ -202,6 +247,8 @@ static int open_session(struct rocpd *r, struct session *s, enum trace_pass pass
 		rc = statement(r, s, "rocpd_info_kernel_symbol", symbol, 3, &s->symbol, err);
 	if (!rc)
 		rc = statement(r, s, "rocpd_event", event, 3, &s->event, err);
+	if (!rc)
+		rc = read_nodes(r, s, err);
 	if (!rc)
 		rc = read_agents(r, s, err);
 	return rc ? rc : read_processes(r, s, pass == TRACE_RANGES, err);
@@ -268,6 +315,7 @@ static void session_done(struct session *s)
 	trace_map_done(&s->copies);
 	trace_map_done(&s->calls);
 	trace_map_done(&s->categories);
+	free(s->nodes);
 	free(s->agents);
 	free(s->processes);
 }

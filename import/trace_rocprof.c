@@ -22,6 +22,8 @@ static bool ends(struct str text, const char *word)
 
 enum category roc_copy_named(struct str name)
 {
+	if (ends(name, "2D")) /* of a rectangle: CopyHostToDevice2D */
+		name.n -= 2;
 	if (ends(name, "HOST_TO_DEVICE") || ends(name, "HostToDevice"))
 		return COPY_H2D;
 	if (ends(name, "DEVICE_TO_HOST") || ends(name, "DeviceToHost"))

@@ -16,7 +16,8 @@ struct line {
 };
 
 struct event {
-	uint64_t meta, offset_ps, duration_ps, occurrences;
+	uint64_t meta, occurrences;
+	int64_t offset_ps, duration_ps;
 	struct str bytes; /* all of it, for its stats */
 	bool timed;
 };
@@ -43,9 +44,9 @@ static int read_event(struct xplane *x, struct str bytes, struct event *ret)
 		if (f.number == 1)
 			ret->meta = f.value;
 		else if (f.number == 2)
-			ret->offset_ps = f.value;
+			ret->offset_ps = (int64_t)f.value;
 		else if (f.number == 3)
-			ret->duration_ps = f.value;
+			ret->duration_ps = (int64_t)f.value;
 		else if (f.number == 5)
 			ret->occurrences = f.value;
 	}
@@ -54,12 +55,16 @@ static int read_event(struct xplane *x, struct str bytes, struct event *ret)
 }
 
 /* ps after ns, rounded; from the middle to the even one. -1: over 146 years. */
-static int64_t round_ps(int64_t ns, uint64_t ps)
+static int64_t round_ps(int64_t ns, int64_t ps)
 {
-	uint64_t whole = ps / 1000, rest = ps % 1000;
-	if (whole > (uint64_t)TRACE_TIME_MAX)
+	int64_t whole = ps / 1000, rest = ps % 1000;
+	if (rest < 0) { /* before the line's own time */
+		rest += 1000;
+		whole--;
+	}
+	ns += whole;
+	if (ns < 0)
 		return -1;
-	ns += (int64_t)whole;
 	ns += rest > 500 || (rest == 500 && ns & 1);
 	return ns > TRACE_TIME_MAX ? -1 : ns;
 }
@@ -67,7 +72,7 @@ static int64_t round_ps(int64_t ns, uint64_t ps)
 static int times(struct xplane *x, const struct line *l, const struct event *e, int64_t *begin,
 		 int64_t *end)
 {
-	uint64_t end_ps;
+	int64_t end_ps;
 	*begin = round_ps(l->ns, e->offset_ps);
 	*end = __builtin_add_overflow(e->offset_ps, e->duration_ps, &end_ps)
 		       ? -1

@@ -237,7 +237,7 @@ static void who_ran_and_on_what(void **state)
 	"create table rocpd_region" s                                                              \
 	" (id integer primary key, nid, pid, tid, start, end, name_id, "                           \
 	"event_id, extdata);"                                                                      \
-	"insert into rocpd_info_node" s " values (1, 'h" s "');"                                   \
+	"insert into rocpd_info_node" s " values (1, 'h');"                                        \
 	"insert into rocpd_info_agent" s " values (1, 1, 1, 'CPU', 0, 0, 'cpu', ''), "             \
 	"(2, 1, 1, 'GPU', 1, 0, 'gfx', 'MI'), (3, 1, 1, 'GPU', 2, 1, 'gfx', 'MI');"                \
 	"insert into rocpd_info_kernel_symbol" s " values (7, 'k', 'kernel" s "');"
@@ -256,7 +256,7 @@ static void sessions_of_one_file_are_kept_apart(void **state)
 			    "insert into rocpd_kernel_dispatch_a values (1, 1, 1, 2, 7, 10, 20);"
 			    "insert into rocpd_kernel_dispatch_b values (1, 1, 1, 2, 7, 5, 8);");
 	assert_int_equal(t.n_ops, 2);
-	assert_int_equal(t.ops[0].process & 0xffffffff, 200);
+	assert_int_not_equal(t.ops[0].process, t.ops[1].process);
 	assert_string_equal(t.names[t.ops[0].name], "kernel_b");
 	assert_string_equal(t.names[t.ops[1].name], "kernel_a");
 	assert_int_equal(t.ops[0].device, t.ops[1].device); /* the same GPU of one node */
@@ -264,6 +264,27 @@ static void sessions_of_one_file_are_kept_apart(void **state)
 	assert_string_equal(t.processes[0].exe, "app");
 	assert_non_null(strstr(t.notes, "MY_TOKEN"));
 	assert_null(strstr(t.notes, "hush"));
+	sink_done(&t);
+}
+
+/* Each numbers its machine 1, and a pid may be on both. */
+static void sessions_of_two_machines_share_nothing(void **state)
+{
+	(void)state;
+	struct trace_sink t = { 0 };
+	makes(&t,
+	      SESSION("_a") SESSION(
+		      "_b") "update rocpd_info_node_b set hostname = 'other';"
+			    "insert into rocpd_info_process_a values (1, 1, 100, 'app', '{}');"
+			    "insert into rocpd_info_process_b values (1, 1, 100, 'app', '{}');"
+			    "insert into rocpd_kernel_dispatch_a values (1, 1, 1, 2, 7, 10, 20);"
+			    "insert into rocpd_kernel_dispatch_b values (1, 1, 1, 2, 7, 5, 8);");
+	assert_int_equal(t.n_processes, 2);
+	assert_string_equal(t.processes[0].host, "h");
+	assert_string_equal(t.processes[1].host, "other");
+	assert_int_not_equal(t.ops[0].process, t.ops[1].process);
+	assert_int_not_equal(t.ops[0].device, t.ops[1].device);
+	assert_int_equal(t.n_devices, 4);
 	sink_done(&t);
 }
 
@@ -368,7 +389,7 @@ static void databases_that_are_broken_are_refused(void **state)
 	"'CopyDeviceToDevice'),"                                                                   \
 	"(4, 'FillBuffer'), (5, 'UserMarker'), (6, 'step'), (7, 'hipMemcpy'), (8, 'ncclKernel'), " \
 	"(9, ''),"                                                                                 \
-	"(10, 'Barrier');"
+	"(10, 'Barrier'), (11, 'CopyDeviceToHost2D');"
 
 static void operations_belong_to_the_process_of_their_call(void **state)
 {
@@ -377,12 +398,12 @@ static void operations_belong_to_the_process_of_their_call(void **state)
 	makes(&t,
 	      RPD "insert into rocpd_op values (1, 0, 0, 10, 20, 8, 1), (2, 0, 0, 20, 30, 9, 2),"
 		  "(3, 1, 0, 30, 40, 9, 3), (4, 1, 0, 40, 50, 9, 4), (5, 1, 0, 50, 60, 9, 10),"
-		  "(6, 1, 0, 60, 70, 9, 3);"
+		  "(6, 1, 0, 60, 70, 9, 3), (7, 1, 0, 70, 80, 9, 11);"
 		  "insert into rocpd_api values (1, 100, 1, 9, 10, 7, 9), (2, 200, 1, 9, 12, 7, 9),"
 		  "(3, 200, 1, 5, 50, 5, 6), (4, 100, 1, 6, 6, 5, 6);"
 		  "insert into rocpd_api_ops values (1, 1, 1), (2, 1, 2), (3, 2, 3), (4, 1, 4);"
 		  "insert into rocpd_copyapi values (2, 4096), (1, 99);");
-	assert_int_equal(t.n_ops, 6);
+	assert_int_equal(t.n_ops, 7);
 	assert_int_equal(t.ops[0].process, 100);
 	assert_int_equal(t.ops[0].category, COLLECTIVE);
 	assert_int_equal(t.ops[1].category, COMPUTE);
@@ -393,6 +414,7 @@ static void operations_belong_to_the_process_of_their_call(void **state)
 	assert_int_equal(t.ops[3].category, FILL);
 	assert_int_equal(t.ops[4].category, OTHER);
 	assert_int_equal(t.ops[5].process, 0); /* nobody's */
+	assert_int_equal(t.ops[6].category, COPY_D2H);
 	assert_int_equal(t.n_ranges, 1);
 	assert_int_equal(t.ranges[0].process, 200);
 	assert_string_equal(t.ranges[0].name, "step");
@@ -649,6 +671,7 @@ int main(void)
 		cmocka_unit_test(every_number_of_the_shared_files),
 		cmocka_unit_test(who_ran_and_on_what),
 		cmocka_unit_test(sessions_of_one_file_are_kept_apart),
+		cmocka_unit_test(sessions_of_two_machines_share_nothing),
 		cmocka_unit_test(regions_are_ranges_or_calls),
 		cmocka_unit_test(copies_have_the_direction_of_their_agents),
 		cmocka_unit_test(databases_that_are_broken_are_refused),

@@ -248,6 +248,8 @@ static void picoseconds_are_rounded_each_by_itself(void **state)
 	} cases[] = {
 		{ 1499, 1000, 1001, 1002 }, { 1500, 1000, 1002, 1002 }, { 1501, 998, 1002, 1002 },
 		{ 2500, 1001, 1002, 1004 }, { 499, 1, 1000, 1000 },     { 500, 1001, 1000, 1002 },
+		{ (uint64_t)-1499, 2000, 999, 1001 }, /* before the line's own time */
+		{ (uint64_t)-1500, 2000, 998, 1000 }, { 5000, (uint64_t)-2000, 1005, 1003 },
 	};
 	struct buf space = { 0 }, plane = { 0 }, line = line_of("Stream #1", 1000);
 	struct trace_sink t = { 0 };
@@ -392,7 +394,8 @@ static void times_that_cannot_be_are_refused(void **state)
 		{ -1, 0, 1 },
 		{ INT64_MAX, 0, 1 },
 		{ 0, UINT64_MAX, 1 },
-		{ 0, 5, UINT64_MAX },
+		{ 0, INT64_MAX, 5 },
+		{ 5, (uint64_t)-7000, 1 },
 		{ (int64_t)1 << 62, 1000, 1000 },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
