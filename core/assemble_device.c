@@ -71,6 +71,15 @@ static bool is_of(const struct picture *p, const struct roi_log *log)
 	return p->pid && log->pid && strcmp(p->pid, log->pid) == 0;
 }
 
+/* The first picture of a process comes at the end of an entry of its region, or after a second. */
+static const char *why_unseen(const struct worked *w)
+{
+	return strcmp(w->status, "ok") == 0
+		       ? "or it was not loaded"
+		       : "it was not loaded, or a process was killed before it wrote for the first "
+			 "time (at the end of an entry, or after a second)";
+}
+
 static int unseen(struct assembly *a, const struct worked *w)
 {
 	size_t entered = 0, without = 0;
@@ -88,9 +97,8 @@ static int unseen(struct assembly *a, const struct worked *w)
 	return record_caveat(
 		a->rec, "device_unseen_ranks",
 		"%s: of %zu of the %zu processes that entered the region the collector "
-		"told nothing: they did not use the device, or it was not loaded there. "
-		"They are in no share of the device.",
-		w->seen->row.name, without, entered);
+		"told nothing: they did not use the device, %s. They are in no share of the device.",
+		w->seen->row.name, without, entered, why_unseen(w));
 }
 
 static int regions_differ(struct assembly *a, const struct worked *w)
@@ -148,12 +156,12 @@ static int not_seen(struct assembly *a, const struct worked *w)
 	int rc = 0;
 	for (size_t i = 0; !rc && i < sizeof fields / sizeof *fields; i++)
 		rc = record_null(a->rec, fields[i], why_null(w->seen));
-	if (rc || w->seen->n_pictures || strcmp(w->status, "ok") != 0)
+	if (rc || w->seen->n_pictures)
 		return rc;
 	return record_caveat(a->rec, "device_not_observed",
 			     "No process of %s told of a device: none used one that the collector "
-			     "watches, or it was not loaded.",
-			     w->seen->row.name);
+			     "watches, %s.",
+			     w->seen->row.name, why_unseen(w));
 }
 
 /* What put_caveats said already. */

@@ -236,6 +236,29 @@ static void without_a_picture_the_device_is_null_and_it_is_said(void **state)
 	said("device_not_observed", "No process of profiled.cupti told of a device");
 }
 
+static void processes_that_were_killed_before_they_told_are_said(void **state)
+{
+	static const char killed[] = "killed before it wrote for the first time";
+	(void)state;
+	(void)execution("clean.0");
+	execution("profiled.cupti")->end = END_TIMEOUT;
+	const struct record_body *r = assembled();
+	assert_string_equal(r->status, "profiled_failed");
+	assert_true(!known(r->device.busy_s));
+	assert_string_equal(why_null("device"), "not_measured");
+	said("device_not_observed", killed);
+	(void)stop(state);
+	(void)start(state);
+	(void)execution("clean.0");
+	(void)process("1");
+	execution("profiled.cupti")->row.exit_code = 137;
+	picture("cupti")->final = NO;
+	(void)process("1");
+	(void)assembled();
+	said("device_unseen_ranks", killed);
+	assert_int_equal(count("device_not_observed"), 0);
+}
+
 static void a_refusal_says_why_the_device_is_null(void **state)
 {
 	static const char *const ways[][2] = {
@@ -375,6 +398,7 @@ int main(void)
 		TEST(the_device_is_that_of_the_profiled_execution),
 		TEST(what_the_collector_can_not_see_is_not_supported),
 		TEST(without_a_picture_the_device_is_null_and_it_is_said),
+		TEST(processes_that_were_killed_before_they_told_are_said),
 		TEST(a_refusal_says_why_the_device_is_null),
 		TEST(a_failed_execution_shows_what_it_has),
 		TEST(of_several_the_one_that_went_well_and_saw_work_counts),
