@@ -39,7 +39,7 @@ static uint64_t hash_of(const char *s, size_t n)
 	uint64_t h = k2 ^ n;
 	if (n < 16)
 		s = memcpy(few, s, n);
-	const char *last = n < 16 ? s : s + n - 16; /* overlaps what was taken before */
+	const char *last = n < 16 ? s : s + (n - 16); /* overlaps what was taken before */
 	for (; s < last; s += 16)
 		h = mix(word(s) ^ k1, word(s + 8) ^ h);
 	h = mix(word(last) ^ k1, word(last + 8) ^ h);

@@ -145,11 +145,13 @@ static void fill(char **argv, const char *arg, va_list *args)
 		argv[1] = va_arg(*args, char *);
 }
 
-/* The list is on the stack, as libc has it. */
+/* The list is on the stack, as libc has it. cppcheck would rather have an array of variable length,
+ * which the compiler is told to refuse. */
 PUBLIC int execl(const char *path, const char *arg, ...)
 {
 	va_list args;
 	va_start(args, arg);
+	/* cppcheck-suppress allocaCalled */
 	char **argv = alloca(bytes_of(arg, &args));
 	va_end(args);
 	va_start(args, arg);
@@ -162,6 +164,7 @@ PUBLIC int execlp(const char *file, const char *arg, ...)
 {
 	va_list args;
 	va_start(args, arg);
+	/* cppcheck-suppress allocaCalled */
 	char **argv = alloca(bytes_of(arg, &args));
 	va_end(args);
 	va_start(args, arg);
@@ -174,6 +177,7 @@ PUBLIC int execle(const char *path, const char *arg, ...)
 {
 	va_list args;
 	va_start(args, arg);
+	/* cppcheck-suppress allocaCalled */
 	char **argv = alloca(bytes_of(arg, &args));
 	va_end(args);
 	va_start(args, arg);

@@ -120,6 +120,7 @@ PUBLIC cl_int clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint *ret
 		return CL_INVALID_VALUE;
 	/* A loader asks once; a second one in the process must not take the first one's way. */
 	if (!opencl_on() && !opencl_next.clGetPlatformIDs) {
+		/* cppcheck-suppress pointerSize ; of a table of pointers */
 		memcpy(&opencl_next, target, known * sizeof(void *));
 		if (live_start(&o) == 0) {
 			nothing_is_dropped();
