@@ -6,133 +6,38 @@
 #include <string.h>
 
 #include "cli/cmd.h"
-#include "cli/db.h"
+#include "cli/import_store.h"
 #include "cli/import_text.h"
-#include "cli/progress.h"
 #include "cli/query.h"
 #include "import/hpcperf.h"
 #include "import/trace.h"
 #include "lib/opt.h"
 #include "schema/codec.h"
 
-struct outcome {
-	size_t stored, present; /* runs: new ones, and those that were there already */
-	bool dry;
-};
-
-/* ---- into the store ---------------------------------------------------------------------------
- */
-
-static int add_runs(struct store *s, const struct imports *in, struct outcome *ret, struct err *err)
-{
-	for (size_t i = 0; i < in->n_records; i++) {
-		const struct record *rec = in->records[i];
-		struct record old;
-		bool present = store_get_run(s, rec->body.run_id, &old, NULL) == 0;
-		record_done(&old);
-		int rc = store_add_run(s, rec, err);
-		if (rc)
-			return err_wrap(err, rc, "run %s of %s/%s", rec->body.run_id, rec->body.app,
-					rec->body.case_);
-		progress("storing", i + 1, in->n_records);
-		ret->stored += !present;
-		ret->present += present;
-	}
-	return 0;
-}
-
-struct declared {
-	struct arena arena;
-	struct declared_case *items;
-	size_t n, cap;
-	bool failed;
-};
-
-static int keep_declared(void *arg, const char *suite, const struct declared_case *c)
-{
-	(void)suite;
-	struct declared *d = arg;
-	d->items = arena_grow(&d->arena, d->items, &d->cap, d->n + 1, sizeof *d->items);
-	if (!d->items)
-		return -ENOMEM;
-	d->items[d->n++] = (struct declared_case){ .app = arena_strdup(&d->arena, c->app),
-						   .case_ = arena_strdup(&d->arena, c->case_),
-						   .title = arena_strdup(&d->arena, c->title) };
-	return 0;
-}
-
-/* store_declare replaces: what was declared before stays declared. */
-static int declare_suite(struct store *s, const struct import_case *cases, size_t n,
-			 struct err *err)
-{
-	struct declared d = { 0 };
-	int rc = store_each_declared(s, cases[0].suite, NULL, keep_declared, &d, err);
-	size_t before = d.n;
-	for (size_t i = 0; i < n && !rc; i++) {
-		bool there = false;
-		for (size_t k = 0; k < before && !there; k++)
-			there = strcmp(d.items[k].app, cases[i].app) == 0 &&
-				strcmp(d.items[k].case_, cases[i].case_) == 0;
-		struct declared_case c = { .app = cases[i].app, .case_ = cases[i].case_ };
-		if (!there)
-			rc = keep_declared(&d, NULL, &c);
-	}
-	if (rc == -ENOMEM)
-		(void)err_set(err, rc, "out of memory");
-	if (!rc && d.n > before)
-		rc = store_declare(s, cases[0].suite, d.items, d.n, err);
-	arena_free(&d.arena);
-	return rc;
-}
-
-static int declare_all(struct store *s, const struct imports *in, struct err *err)
-{
-	int rc = 0;
-	for (size_t i = 0; i < in->n_cases && !rc;) {
-		size_t k = i + 1;
-		while (k < in->n_cases && strcmp(in->cases[k].suite, in->cases[i].suite) == 0)
-			k++;
-		rc = declare_suite(s, in->cases + i, k - i, err);
-		i = k;
-	}
-	return rc;
-}
-
-static int store_all(const char *db, const struct imports *in, struct outcome *ret, struct err *err)
-{
-	struct store *s = NULL;
-	int rc = cli_open_store(&s, db, STORE_WRITE, err);
-	if (rc)
-		return rc;
-	rc = store_begin(s, err);
-	if (!rc) {
-		rc = add_runs(s, in, ret, err);
-		if (!rc)
-			rc = declare_all(s, in, err);
-		if (!rc)
-			rc = store_commit(s, err);
-		else
-			store_rollback(s);
-	}
-	store_close(s);
-	return rc;
-}
-
 /* ---- what is printed ---------------------------------------------------------------------------
  */
 
-static int print_json(const struct imports *in, const struct outcome *o, struct err *err)
+static int put_json(struct buf *text, size_t i, json_t *json_taken)
+{
+	buf_puts(text, i ? ",\n" : "\n");
+	int rc = json_taken ? json_text(text, json_taken) : -ENOMEM;
+	json_decref(json_taken);
+	return rc;
+}
+
+static int print_json(const struct imports *in, const struct import_outcome *o, struct err *err)
 {
 	struct buf text = { 0 };
 	int rc = 0;
 	buf_puts(&text, "{\"records\":[");
-	for (size_t i = 0; i < in->n_records && !rc; i++) {
-		json_t *json = record_to_json(in->records[i]);
-		buf_puts(&text, i ? ",\n" : "\n");
-		rc = json ? json_text(&text, json) : -ENOMEM;
-		json_decref(json);
-	}
+	for (size_t i = 0; i < in->n_records && !rc; i++)
+		rc = put_json(&text, i, record_to_json(in->records[i]));
 	buf_puts(&text, "]");
+	if (in->n_results)
+		buf_puts(&text, ",\"conformance\":[");
+	for (size_t i = 0; i < in->n_results && !rc; i++)
+		rc = put_json(&text, i, conformance_to_json(&in->results[i]));
+	buf_puts(&text, in->n_results ? "]" : "");
 	if (!o->dry)
 		buf_printf(&text, ",\"stored\":%zu,\"present\":%zu,\"declared\":%zu", o->stored,
 			   o->present, in->n_cases);
@@ -160,7 +65,12 @@ static int print_csv(const struct imports *in, struct err *err)
 	return rc;
 }
 
-static int print_text(const struct imports *in, const struct outcome *o, bool traces,
+static const char *plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static int print_text(const struct imports *in, const struct import_outcome *o, bool traces,
 		      struct err *err)
 {
 	struct buf text = { 0 };
@@ -169,12 +79,18 @@ static int print_text(const struct imports *in, const struct outcome *o, bool tr
 		import_text_trace(&text, in->records[i]);
 	if (!traces)
 		rc = import_text_suites(&text, in);
+	if (o->dry && in->n_results)
+		buf_printf(&text, "%zu conformance result%s and ", in->n_results,
+			   plural(in->n_results));
+	else if (in->n_results)
+		buf_printf(&text, "%zu conformance result%s stored, %zu were there already\n",
+			   o->results, plural(o->results), o->results_present);
 	if (o->dry)
 		buf_printf(&text, "%zu run%s, nothing stored (--dry-run)\n", in->n_records,
-			   in->n_records == 1 ? "" : "s");
+			   plural(in->n_records));
 	else
 		buf_printf(&text, "%zu run%s stored, %zu were there already\n", o->stored,
-			   o->stored == 1 ? "" : "s", o->present);
+			   plural(o->stored), o->present);
 	if (rc || text.failed)
 		rc = err_set(err, -ENOMEM, "out of memory");
 	else
@@ -250,14 +166,14 @@ static int read_all(const char *format, const char *const *paths, size_t n, stru
 static int import(char **argv, int n, struct options *options, enum format format, struct err *err)
 {
 	struct imports in = { 0 };
-	struct outcome o = { .dry = options->dry };
+	struct import_outcome o = { .dry = options->dry };
 	int rc = read_all(argv[0], (const char *const *)argv + 1, (size_t)n - 1, options, &in, err);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < in.n_notes; i++)
 		(void)fprintf(stderr, "roimeter import: %s\n", in.notes[i]);
 	if (!o.dry)
-		rc = store_all(options->db, &in, &o, err);
+		rc = import_store(options->db, &in, &o, err);
 	if (!rc && format == FORMAT_JSON)
 		rc = print_json(&in, &o, err);
 	else if (!rc && format == FORMAT_CSV)
@@ -312,7 +228,8 @@ int cmd_import(int argc, char **argv)
 			 "conformance files of HPC-Performance-AI; files may be folders; what a "
 			 "file is, its content\n"
 			 "tells.\n"
-			 "roimeter: what \"roimeter export\" wrote.",
+			 "roimeter: what \"roimeter export\" wrote, or \"roimeter conformance "
+			 "--output\".",
 		.opts = opts,
 		.n = sizeof opts / sizeof *opts,
 		.epilog = "Examples:\n  roimeter import kineto trace.json.gz --range "

@@ -36,11 +36,11 @@ static int store(struct conformance_keep *k, struct conformance *c, struct err *
 	struct store *db = NULL;
 	int rc = cli_open_store(&db, k->db, STORE_WRITE, err);
 	if (!rc)
-		rc = store_add_conformance(db, c, err);
+		rc = store_add_conformance(db, c, NULL, err);
 	for (int i = 0; rc == -EEXIST && i < 3; i++) { /* two within a second: this one is later */
 		(void)sleep(1);
 		c->utc = utc_now(k->arena);
-		rc = c->utc ? store_add_conformance(db, c, err)
+		rc = c->utc ? store_add_conformance(db, c, NULL, err)
 			    : err_set(err, -ENOMEM, "out of memory");
 	}
 	store_close(db);

@@ -36,11 +36,11 @@ static int add(struct gather *g, struct conformance *c, const char **ret_why, st
 	struct err why = { .text = "" };
 	struct utc at;
 	time_t begin = seconds_of(c->utc);
-	int rc = store_add_conformance(g->s, c, &why);
+	int rc = store_add_conformance(g->s, c, NULL, &why);
 	for (int i = 1; rc == -EEXIST && i <= NODES_AT_ONCE; i++) {
 		at = utc_of(begin + i);
 		c->utc = at.text;
-		rc = store_add_conformance(g->s, c, &why);
+		rc = store_add_conformance(g->s, c, NULL, &why);
 	}
 	if (rc == -EEXIST || rc == -EINVAL) {
 		*ret_why = rc == -EEXIST ? "too_many" : "impossible";

@@ -85,21 +85,12 @@ const char *import_suite(struct ctx *c, int level)
 	return level ? arena_printf(&c->out->arena, "hpcperf-level%d", level) : "hpcperf";
 }
 
-/* What record_check allows in a name, so that a declared input can be measured too. */
-static bool name_is_good(const char *name)
-{
-	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				      "0123456789._+-";
-	size_t n = strlen(name);
-	return n && n <= 128 && strspn(name, allowed) == n;
-}
-
 int import_declare(struct ctx *c, const char *suite, const char *app, const char *case_)
 {
 	struct imports *out = c->out;
 	const char *names[] = { suite, app, case_ };
-	for (size_t i = 0; i < 3; i++)
-		if (!name_is_good(names[i]))
+	for (size_t i = 0; i < 3; i++) /* so that it can be measured too */
+		if (record_check_name("name", names[i], NULL))
 			return err_set(c->err, -EINVAL,
 				       "the name \"%.130s\" is not 1 to 128 of A-Z a-z 0-9 . _ + -", names[i]);
 	struct import_case *cases = arena_grow(&out->arena, out->cases, &out->cap_cases,
@@ -107,9 +98,10 @@ int import_declare(struct ctx *c, const char *suite, const char *app, const char
 	if (!cases)
 		return import_nomem(c);
 	out->cases = cases;
-	out->cases[out->n_cases++] = (struct import_case){ arena_strdup(&out->arena, suite),
-							   arena_strdup(&out->arena, app),
-							   arena_strdup(&out->arena, case_) };
+	out->cases[out->n_cases++] = (struct import_case){
+		.suite = arena_strdup(&out->arena, suite),
+		.app = arena_strdup(&out->arena, app),
+		.case_ = arena_strdup(&out->arena, case_) };
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "schema/conformance.h"
 #include "schema/record.h"
 
 struct import_options {
@@ -27,6 +28,7 @@ struct import_options {
 /* An input that a case table names. */
 struct import_case {
 	const char *suite, *app, *case_;
+	const char *title; /* or NULL */
 };
 
 struct imports {
@@ -35,6 +37,8 @@ struct imports {
 	size_t n_records, cap_records;
 	struct import_case *cases; /* by suite, app, case; each once */
 	size_t n_cases, cap_cases;
+	struct conformance *results;
+	size_t n_results, cap_results;
 	const char **notes; /* sentences: what was left alone or put together */
 	size_t n_notes, cap_notes;
 };
@@ -44,8 +48,9 @@ struct imports {
 int import_hpcperf(struct imports *ret, const char *const *paths, size_t n,
 		   const struct import_options *options, struct err *err);
 
-/* JSON lines, an array, one object or {"records": [...]} of records of ours, as export and
- * --format json write them; nothing in them is changed. */
+/* JSON lines, an array, one object or {"records": [...], "conformance": [...]} of records, conformance
+ * results and declared inputs of ours, as export, --format json and `conformance --output` write
+ * them; nothing in them is changed. */
 int import_roimeter(struct imports *ret, const char *const *paths, size_t n, struct err *err);
 
 void imports_done(struct imports *imports);

@@ -1,4 +1,4 @@
-/* Records of our own, as export writes them: taken as they are. */
+/* Records of our own, and what stands beside them in an export: taken as they are. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #include "import/hpcperf_impl.h"
 #include "lib/file.h"
 #include "schema/codec.h"
+#include "schema/declared.h"
 
-/* at: where in the file, for people. */
-static int take(struct imports *out, const json_t *json, const char *at, struct err *err)
+static int take_record(struct imports *out, const json_t *json, const char *at, struct err *err)
 {
 	struct record **records = arena_grow(&out->arena, out->records, &out->cap_records,
 					     out->n_records + 1, sizeof *records);
@@ -31,20 +31,73 @@ static int take(struct imports *out, const json_t *json, const char *at, struct 
 	return 0;
 }
 
-/* A record, a list of them, or an object that has a list of them. */
-static int take_json(struct imports *out, const json_t *json, const char *at, struct err *err)
+static int take_result(struct imports *out, const json_t *json, const char *at, struct err *err)
 {
-	const json_t *list = json_is_array(json) ? json : json_object_get(json, "records");
-	if (!json_is_array(list))
-		return take(out, json, at, err);
+	struct conformance *results = arena_grow(&out->arena, out->results, &out->cap_results,
+						 out->n_results + 1, sizeof *results);
+	if (!results)
+		return err_set(err, -ENOMEM, "out of memory");
+	out->results = results;
+	int rc = conformance_from_json(&results[out->n_results], &out->arena, json, err);
+	if (rc)
+		return err_wrap(err, rc, "%s", at);
+	out->n_results++;
+	return 0;
+}
+
+static int take_inputs(struct imports *out, const json_t *json, const char *at, struct err *err)
+{
+	struct declared in;
+	int rc = declared_from_json(&in, &out->arena, json, err);
+	if (rc)
+		return err_wrap(err, rc, "%s", at);
+	struct import_case *cases = arena_grow(&out->arena, out->cases, &out->cap_cases,
+					       out->n_cases + in.inputs.n, sizeof *cases);
+	if (!cases)
+		return err_set(err, -ENOMEM, "out of memory");
+	out->cases = cases;
+	for (size_t i = 0; i < in.inputs.n; i++) {
+		const struct declared_input *one = &in.inputs.items[i];
+		cases[out->n_cases++] = (struct import_case){
+			.suite = in.suite, .app = one->app, .case_ = one->case_, .title = one->title };
+	}
+	return 0;
+}
+
+/* What it is, its schema says. at: where in the file, for people. */
+static int take(struct imports *out, const json_t *json, const char *at, struct err *err)
+{
+	const char *schema = json_string_value(json_object_get(json, "schema"));
+	if (schema && strcmp(schema, CONFORMANCE_SCHEMA) == 0)
+		return take_result(out, json, at, err);
+	if (schema && strcmp(schema, DECLARED_SCHEMA) == 0)
+		return take_inputs(out, json, at, err);
+	return take_record(out, json, at, err);
+}
+
+static int take_list(struct imports *out, const json_t *list, const char *what, const char *at,
+		     struct err *err)
+{
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		char place[512];
-		(void)snprintf(place, sizeof place, "%.480s: record %zu", at, i);
+		(void)snprintf(place, sizeof place, "%.480s: %s %zu", at, what, i);
 		int rc = take(out, json_array_get(list, i), place, err);
 		if (rc)
 			return rc;
 	}
 	return 0;
+}
+
+/* One by itself, a list, or an object with lists. */
+static int take_json(struct imports *out, const json_t *json, const char *at, struct err *err)
+{
+	const json_t *list = json_is_array(json) ? json : json_object_get(json, "records");
+	if (!json_is_array(list))
+		return take(out, json, at, err);
+	int rc = take_list(out, list, "record", at, err);
+	return rc ? rc
+		  : take_list(out, json_object_get(json, "conformance"), "conformance result", at,
+			      err);
 }
 
 /* One record a line? Then the first line is an object by itself. */

@@ -73,4 +73,8 @@ extern const char *const record_statuses[], *const record_kinds[], *const record
  * on: what the tables cannot say. -EINVAL and a sentence. */
 int record_check(const struct record *rec, struct err *err);
 
+/* Is this a name that a suite, an application, a case, a platform can have in a record? field is
+ * what the sentence names. -EINVAL. */
+int record_check_name(const char *field, const char *name, struct err *err);
+
 #endif

@@ -146,7 +146,7 @@ static int check_block(struct check *c, const struct block *block, const void *a
 
 /* ---- particular fields --------------------------------------------------------------------- */
 
-static int check_name(const char *field, const char *name, struct err *err)
+int record_check_name(const char *field, const char *name, struct err *err)
 {
 	size_t n = name ? strlen(name) : 0;
 	if (!n || n > 128)
@@ -185,13 +185,13 @@ static int check_identity(const struct record_body *b, struct err *err)
 			       "run_id: \"%s\" is not a time and eight hexadecimal digits, as in "
 			       "20260929T045201Z-0123abcd",
 			       b->run_id ? b->run_id : "");
-	int rc = check_name("suite", b->suite, err);
+	int rc = record_check_name("suite", b->suite, err);
 	if (!rc)
-		rc = check_name("app", b->app, err);
+		rc = record_check_name("app", b->app, err);
 	if (!rc)
-		rc = check_name("case", b->case_, err);
+		rc = record_check_name("case", b->case_, err);
 	if (!rc)
-		rc = check_name("platform", b->platform, err);
+		rc = record_check_name("platform", b->platform, err);
 	if (rc)
 		return rc;
 	if (!b->kind || !is_one_of(b->kind, record_kinds))

@@ -34,14 +34,6 @@ static bool is_one_of(const char *text, const char *const *words)
 	return false;
 }
 
-static bool is_name(const char *text)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789._+-";
-	size_t n = text ? strlen(text) : 0;
-	return n > 0 && n <= 128 && strspn(text, letters) == n;
-}
-
 static int two(const char *digits)
 {
 	return 10 * (digits[0] - '0') + digits[1] - '0';
@@ -67,7 +59,8 @@ static int check_counts(const struct conformance *c, struct err *err)
 	double passed = 0, failed = 0, skipped = 0;
 	for (size_t i = 0; i < c->checks.n; i++) {
 		const struct check *k = &c->checks.items[i];
-		if (!is_name(k->name) || !is_one_of(k->verdict, check_verdicts))
+		if (record_check_name("name", k->name, NULL) ||
+		    !is_one_of(k->verdict, check_verdicts))
 			return err_set(err, -EINVAL,
 				       "checks[%zu]: needs a name and the verdict pass, fail or "
 				       "skipped",
@@ -91,10 +84,11 @@ int conformance_check(const struct conformance *c, struct err *err)
 {
 	if (!c->schema || strcmp(c->schema, CONFORMANCE_SCHEMA) != 0)
 		return err_set(err, -EINVAL, "schema: expected \"%s\"", CONFORMANCE_SCHEMA);
-	if (!is_name(c->platform))
-		return err_set(err, -EINVAL, "platform: 1 to 128 letters, digits and . _ + -");
-	if (!is_name(c->collector))
-		return err_set(err, -EINVAL, "collector: 1 to 128 letters, digits and . _ + -");
+	int rc = record_check_name("platform", c->platform, err);
+	if (!rc)
+		rc = record_check_name("collector", c->collector, err);
+	if (rc)
+		return rc;
 	if (!is_utc(c->utc))
 		return err_set(err, -EINVAL, "utc: expected a time like 2026-11-30T04:22:38Z");
 	if (!is_one_of(c->verdict, conformance_verdicts))

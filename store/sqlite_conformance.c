@@ -5,6 +5,29 @@
 #include "schema/codec.h"
 #include "store/sqlite.h"
 
+/* What came back from an export has the digits of JSON. */
+static bool is_same(const void *stored, size_t n, const struct buf *body)
+{
+	struct arena arena = { 0 };
+	struct conformance a, b;
+	if (n == body->len && memcmp(stored, body->data, n) == 0)
+		return true;
+	bool same = false;
+	if (conformance_get(&a, &arena, stored, n, NULL) == 0 &&
+	    conformance_get(&b, &arena, body->data, body->len, NULL) == 0) {
+		json_t *x = conformance_to_json(&a), *y = conformance_to_json(&b);
+		struct buf tx = { 0 }, ty = { 0 };
+		same = x && y && json_text(&tx, x) == 0 && json_text(&ty, y) == 0 &&
+		       tx.len == ty.len && memcmp(tx.data, ty.data, tx.len) == 0;
+		buf_done(&tx);
+		buf_done(&ty);
+		json_decref(x);
+		json_decref(y);
+	}
+	arena_free(&arena);
+	return same;
+}
+
 static int is_stored(struct store *s, const struct conformance *c, const struct buf *body,
 		     struct err *err)
 {
@@ -20,13 +43,13 @@ static int is_stored(struct store *s, const struct conformance *c, const struct 
 	int code = sqlite3_step(stmt), rc = 0;
 	if (code == SQLITE_ROW) {
 		size_t n = (size_t)sqlite3_column_bytes(stmt, 0);
-		bool same =
-			n == body->len && memcmp(sqlite3_column_blob(stmt, 0), body->data, n) == 0;
-		rc = same ? 1
-			  : err_set(err, -EEXIST,
-				    "store %s: there is another conformance result of %s with %s "
-				    "at %s; nothing was changed",
-				    s->path, c->platform, c->collector, c->utc);
+		rc = is_same(sqlite3_column_blob(stmt, 0), n, body)
+			     ? 1
+			     : err_set(err, -EEXIST,
+				       "store %s: there is another conformance result of %s with "
+				       "%s "
+				       "at %s; nothing was changed",
+				       s->path, c->platform, c->collector, c->utc);
 	} else if (code != SQLITE_DONE) {
 		rc = sql_error(s, code, err, "look for a conformance result");
 	}
@@ -52,9 +75,11 @@ static int insert(struct store *s, const struct conformance *c, const struct buf
 	return sql_run(s, STMT_ADD_CONFORMANCE, stmt, err, "add a conformance result");
 }
 
-int store_add_conformance(struct store *s, const struct conformance *c, struct err *err)
+int store_add_conformance(struct store *s, const struct conformance *c, bool *ret_new,
+			  struct err *err)
 {
 	struct buf body = { 0 };
+	bool is_new = false;
 	int rc = conformance_check(c, err);
 	if (rc)
 		return rc;
@@ -62,11 +87,14 @@ int store_add_conformance(struct store *s, const struct conformance *c, struct e
 	rc = body.failed ? err_set(err, -ENOMEM, "out of memory") : sql_begin(s, err);
 	if (!rc) {
 		rc = is_stored(s, c, &body, err);
+		is_new = rc == 0;
 		if (!rc)
 			rc = insert(s, c, &body, err);
 		rc = sql_end(s, rc > 0 ? 0 : rc, err);
 	}
 	buf_done(&body);
+	if (!rc && ret_new)
+		*ret_new = is_new;
 	return rc;
 }
 

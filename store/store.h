@@ -111,9 +111,11 @@ int store_each_declared(struct store *s, const char *suite, const char *app,
 			int (*each)(void *arg, const char *suite, const struct declared_case *c),
 			void *arg, struct err *err);
 
-/* Add a result. The same again: 0, nothing happens; another of the same platform, collector and time:
- * -EEXIST; -EINVAL as conformance_check. */
-int store_add_conformance(struct store *s, const struct conformance *c, struct err *err);
+/* Add a result. The same again, as bytes or as JSON, which has 15 digits: 0, nothing happens, and
+ * ret_new (may be NULL) is false; another of the same platform, collector and time: -EEXIST; -EINVAL
+ * as conformance_check. */
+int store_add_conformance(struct store *s, const struct conformance *c, bool *ret_new,
+			  struct err *err);
 
 /* By platform, collector (bytes), the newest first. NULL: any. all: older ones too, else the newest of
  * each alone. c is good until the callback returns, which may ask the store, not write to it; what it

@@ -110,7 +110,7 @@ static void store_add(struct store *s, const char *platform, const char *collect
 {
 	struct conformance c = result_of(platform, collector, utc, good);
 	struct err err = { 0 };
-	if (store_add_conformance(s, &c, &err))
+	if (store_add_conformance(s, &c, NULL, &err))
 		fail_msg("%s", err.text);
 }
 
@@ -149,7 +149,36 @@ static void the_newest_of_each_counts(void **state)
 	assert_int_equal(store_each_conformance(s, "p", "none", false, see, &seen, NULL), 0);
 	assert_string_equal(seen.text, "");
 	struct conformance other = result_of("p", "opencl", "2026-11-30T05:22:38Z", true);
-	assert_int_equal(store_add_conformance(s, &other, NULL), -EEXIST);
+	assert_int_equal(store_add_conformance(s, &other, NULL, NULL), -EEXIST);
+	store_close(s);
+}
+
+/* A value with more than the 15 digits of JSON, as a clock has it. */
+static void what_came_back_from_an_export_is_there_already(void **state)
+{
+	(void)state;
+	struct store *s = open_store(STORE_WRITE);
+	struct conformance c = result_of("p", "opencl", "2026-11-30T04:22:38Z", true), got;
+	struct arena arena = { 0 };
+	struct err err = { 0 };
+	bool is_new = false;
+	checks[0].value = 0.1 + 0.2;
+	assert_int_equal(store_add_conformance(s, &c, &is_new, &err), 0);
+	assert_true(is_new);
+	json_t *json = conformance_to_json(&c);
+	struct buf text = { 0 };
+	assert_int_equal(json_text(&text, json), 0);
+	json_decref(json);
+	assert_int_equal(json_parse(&json, text.data, text.len, "text", &err), 0);
+	assert_int_equal(conformance_from_json(&got, &arena, json, &err), 0);
+	assert_true(got.checks.items[0].value != checks[0].value);
+	assert_int_equal(store_add_conformance(s, &got, &is_new, &err), 0);
+	assert_false(is_new);
+	got.checks.items[0].value = 0.31;
+	assert_int_equal(store_add_conformance(s, &got, &is_new, &err), -EEXIST);
+	json_decref(json);
+	buf_done(&text);
+	arena_free(&arena);
 	store_close(s);
 }
 
@@ -197,6 +226,8 @@ int main(void)
 		cmocka_unit_test(a_result_that_contradicts_itself_is_refused),
 		cmocka_unit_test_setup_teardown(the_newest_of_each_counts, make_folder,
 						remove_folder),
+		cmocka_unit_test_setup_teardown(
+			what_came_back_from_an_export_is_there_already, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(
 			a_new_result_changes_the_applications_of_its_platform, make_folder,
 			remove_folder),

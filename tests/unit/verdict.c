@@ -118,7 +118,7 @@ static void add_result(struct store *s, const char *collector, const char *utc,
 	c.skipped = 0;
 	c.checks.items = &k;
 	c.checks.n = 1;
-	if (store_add_conformance(s, &c, &err))
+	if (store_add_conformance(s, &c, NULL, &err))
 		fail_msg("%s", err.text);
 }
 
