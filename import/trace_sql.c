@@ -118,6 +118,35 @@ static int open_mapped(struct trace_db *ret, const char *file, const char *path,
 	return 0;
 }
 
+/* SQLite takes a last page that is cut for one that ends in zeros: its rows would be wrong in
+ * silence. */
+static int whole_pages(const char *path, const unsigned char *head, uint64_t bytes, struct err *err)
+{
+	unsigned page = (unsigned)head[16] << 8 | head[17];
+	page = page == 1 ? 65536 : page;
+	return page < 512 || bytes % page == 0
+		       ? 0
+		       : err_set(err, -EINVAL,
+				 "%s: the database is cut or damaged (%llu bytes are no whole "
+				 "number "
+				 "of pages of %u); export it again, or copy it again",
+				 path, (unsigned long long)bytes, page);
+}
+
+static int file_of_whole_pages(const char *file, const char *path, struct err *err)
+{
+	unsigned char head[18] = { 0 };
+	struct stat st;
+	int fd = open(file, O_RDONLY | O_CLOEXEC), rc = 0;
+	if (fd < 0 || fstat(fd, &st))
+		rc = err_set(err, -errno, "%s: %s", path, strerror(errno));
+	else if (pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head)
+		rc = whole_pages(path, head, (uint64_t)st.st_size, err);
+	if (fd >= 0)
+		(void)close(fd);
+	return rc;
+}
+
 int trace_db_open(struct trace_db *ret, const char *file, const char *path, struct err *err)
 {
 	*ret = (struct trace_db){ .path = path };
@@ -126,6 +155,9 @@ int trace_db_open(struct trace_db *ret, const char *file, const char *path, stru
 		return rc;
 	if (strncmp(file, "/proc/self/fd/", 14) == 0)
 		return open_mapped(ret, file, path, err);
+	rc = file_of_whole_pages(file, path, err);
+	if (rc)
+		return rc;
 	char *uri = uri_of(file);
 	if (!uri)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -142,9 +174,12 @@ int trace_db_memory(struct trace_db *ret, const void *bytes, size_t n, const cha
 		    struct err *err)
 {
 	*ret = (struct trace_db){ .path = path };
-	int rc = sqlite3_open_v2(":memory:", &ret->db,
-				 SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_MEMORY,
-				 NULL);
+	int rc = n < 18 ? 0 : whole_pages(path, bytes, n, err);
+	if (rc)
+		return rc;
+	rc = sqlite3_open_v2(":memory:", &ret->db,
+			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_MEMORY,
+			     NULL);
 	if (!rc) /* read-only: the bytes stay as they are */
 		rc = sqlite3_deserialize(ret->db, "main", (unsigned char *)(uintptr_t)bytes,
 					 (sqlite3_int64)n, (sqlite3_int64)n,
