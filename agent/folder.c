@@ -58,27 +58,29 @@ int folder_open(const struct folder *folder, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Hidden while it is written. */
+static bool is_picture(const char *name)
+{
+	return ends_with(name, PICTURE_SUFFIX) && name[0] != '.';
+}
+
 static void tell_refused(struct folder *folder, const char *name, const struct stat *st,
 			 const char *why)
 {
 	struct agent *a = folder->agent;
-	uint64_t key = key_of(st);
+	/* A picture is another file each second, and no other loss by that. */
+	bool picture = is_picture(name);
+	uint64_t key = picture ? XXH3_64bits_withSeed(name, strlen(name), 3) : key_of(st);
 	if (taken_has(&a->folders->taken, key))
 		return;
 	taken_add(&a->folders->taken, key);
-	agent_lose(a, "process", "refused", NULL, "%s/%s of user %u: %s", folder->path, name,
-		   (unsigned)st->st_uid, why);
+	agent_lose(a, picture ? "picture" : "process", "refused", NULL, "%s/%s of user %u: %s",
+		   folder->path, name, (unsigned)st->st_uid, why);
 }
 
 static bool is_log(const char *name)
 {
 	return ends_with(name, MARKLOG_SUFFIX) || !strncmp(name, FOREIGN, sizeof FOREIGN - 1);
-}
-
-/* Hidden while it is written. */
-static bool is_picture(const char *name)
-{
-	return ends_with(name, PICTURE_SUFFIX) && name[0] != '.';
 }
 
 /* A picture that is followed is another file each time: it is known by its name. */

@@ -158,7 +158,8 @@ static int look_picture(struct agent *a, struct found *x, int fd, const char *na
 		return err_set(err, -EPERM, "a picture has a name that can't be");
 	(void)snprintf(x->made_stream, sizeof x->made_stream, "%s", name);
 	if (!name_good(x->who.run, RUN_BYTES) || !name_good(x->who.exec, RUN_BYTES))
-		return err_set(err, -EPERM, "a picture that says of no run and execution what it saw");
+		return err_set(err, -EPERM,
+			       "a picture that says of no run and execution what it saw");
 	return 0;
 }
 
@@ -405,7 +406,7 @@ static int begin(struct agent *a, int fd, const struct found *x, const struct fo
 	if (!f->folder)
 		held_add(&a->held, f->core.stream, f->fd, f->core.run && f->core.mine);
 	follow_sample(f);
-	if (f->core.run && !f->core.mine)
+	if (f->core.run && !f->core.mine && !f->picture) /* of a picture its last look says it */
 		agent_lose(a, "process", "refused", f->core.run,
 			   "process %d of user %u names the run %s, which is another user's: it is "
 			   "taken as one without a run",

@@ -62,8 +62,7 @@ int picture_look(struct follow *f, struct core_look *ret)
 	if (f->core.unwatched && f->ino != before)
 		(void)picture_who(&who, &f->exited, &a, f->fd, f->agent->scratch, NULL);
 	arena_free(&a);
-	*ret = (struct core_look){ .state = XXH3_64bits(parts, sizeof parts),
-				   .exited = f->exited };
+	*ret = (struct core_look){ .state = XXH3_64bits(parts, sizeof parts), .exited = f->exited };
 	return 0;
 }
 
@@ -115,8 +114,13 @@ int picture_send(struct follow *f, bool final)
 	int rc = newest(f, &st);
 	if (rc)
 		return rc;
-	if (!follow_run(f)) /* of another user's run: that was said */
+	if (!follow_run(f)) { /* the run may have been announced since it was found */
+		if (final)
+			follow_lose(f, "refused",
+				    "the run that its picture names is another user's: the picture "
+				    "is not taken");
 		return 0;
+	}
 	if (st.st_size > PICTURE_MAX_BYTES)
 		return -EFBIG;
 	f->size = (uint64_t)st.st_size;

@@ -226,10 +226,11 @@ static int final_state(struct follow *f)
 	return 0;
 }
 
-static void lose(struct follow *f, const char *why, const char *what)
+void follow_lose(struct follow *f, const char *why, const char *what)
 {
-	agent_lose(f->agent, f->picture ? "picture" : "marks", why, follow_run(f), "process %d of user %u (%s): %s", (int)f->pid,
-		   (unsigned)f->core.uid, f->core.stream, what);
+	agent_lose(f->agent, f->picture ? "picture" : "marks", why, follow_run(f),
+		   "process %d of user %u (%s): %s", (int)f->pid, (unsigned)f->core.uid,
+		   f->core.stream, what);
 }
 
 static int send_all(struct follow *f, bool final)
@@ -249,7 +250,8 @@ static int send_all(struct follow *f, bool final)
 	fill(f, &x.as.process, final);
 	rc = send_pieces(f, &x, size < FOLLOW_MAX_BYTES ? size : FOLLOW_MAX_BYTES);
 	if (!rc && size > FOLLOW_MAX_BYTES && final)
-		lose(f, "refused", "its log is larger than the agent takes; the end of it is lost");
+		follow_lose(f, "refused",
+			    "its log is larger than the agent takes; the end of it is lost");
 	return rc;
 }
 
@@ -258,9 +260,10 @@ static int give_up(struct follow *f, int rc)
 {
 	if (rc == -ENOSPC || rc == -ENOMEM || rc == -E2BIG || rc == -EAGAIN)
 		return rc;
-	lose(f, "unreadable", rc == -ENODATA ? "its log was cut short"
-	     : rc == -EFBIG ? "its picture is larger than any can be"
-			    : strerror(-rc));
+	follow_lose(f, "unreadable",
+		    rc == -ENODATA ? "its log was cut short"
+		    : rc == -EFBIG ? "its picture is larger than any can be"
+				   : strerror(-rc));
 	return -EBADMSG;
 }
 

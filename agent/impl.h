@@ -147,6 +147,8 @@ int follow_read(struct follow *f, void *to, size_t n, uint64_t at);
 bool follow_room(const struct agent *a); /* in the outbox */
 const char *follow_run(const struct follow *f);
 const char *follow_exec(const struct follow *f);
+/* What was followed, or a part of it, is lost: counted, and said with its process. */
+void follow_lose(struct follow *f, const char *why, const char *what);
 
 /* What the core asks for. */
 void follow_look(struct follow *f);

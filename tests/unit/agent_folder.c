@@ -450,8 +450,9 @@ static void who_says_losses_without_end_is_looked_at_once_a_second(void **state)
 /* ---- processes --------------------------------------------------------------------------------
  */
 
-/* What a collector leaves of a process of this boot that is gone. */
-static void leave_picture(const char *folder, long pid, const char *exec)
+/* What a collector leaves of a process of this boot that is gone. false: nobody else's can be made.
+ */
+static bool leave_picture_of(uid_t uid, const char *folder, long pid, const char *exec)
 {
 	char name[128];
 	struct picture p;
@@ -469,11 +470,18 @@ static void leave_picture(const char *folder, long pid, const char *exec)
 	(void)snprintf(name, sizeof name, "%s/.%.8s-%ld-77.0.opencl.roipic", folder, boot_id, pid);
 	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	assert_true(fd >= 0 && write(fd, b.data, b.len) == (ssize_t)b.len);
+	bool may = !fchown(fd, uid, (gid_t)-1);
 	assert_int_equal(close(fd), 0);
 	char seen[128];
 	(void)snprintf(seen, sizeof seen, "%s/%.8s-%ld-77.0.opencl.roipic", folder, boot_id, pid);
-	assert_int_equal(rename(name, seen), 0);
+	assert_int_equal(may ? rename(name, seen) : unlink(name), 0);
 	buf_done(&b);
+	return may;
+}
+
+static void leave_picture(const char *folder, long pid, const char *exec)
+{
+	assert_true(leave_picture_of(getuid(), folder, pid, exec));
 }
 
 static size_t pictures(struct world *w, size_t many)
@@ -540,8 +548,40 @@ static void what_is_no_picture_is_said_once(void **state)
 	for (int i = 0; i < 100 && losses(w) < 3; i++)
 		world_turn(w);
 	assert_int_equal(losses(w), 3);
+	for (int i = 0; i < 20; i++) { /* made anew each second, by a process that lives */
+		leave_picture(w->logs, 4200001, NULL);
+		world_turn(w);
+	}
+	assert_int_equal(losses(w), 3);
 	assert_int_equal(world_count(w, FRAME_PICTURE), 0);
 	close_world(w);
+}
+
+static void a_picture_of_another_users_run_is_a_loss(void **state)
+{
+	struct world *w = open_world();
+	struct frame f;
+	char text[512] = "";
+	uid_t uid = getuid() ? getuid() : 4712; /* root may speak for everybody */
+	(void)state;
+	world_start(w);
+	assert_int_equal(
+		core_announced(w->agent->core, "20260929T045201Z-0123abcd", 4711, w, agent_now()),
+		0);
+	bool may = leave_picture_of(uid, w->logs, 4200000, "profiled.opencl");
+	for (int i = 0; may && i < 200 && !losses(w); i++)
+		world_turn(w);
+	for (size_t at = 0; outbox_each_loss(w->outbox, &at, &f);)
+		(void)snprintf(text, sizeof text, "%.*s", (int)f.as.loss.text.n, f.as.loss.text.p);
+	assert_int_equal(losses(w), may);
+	assert_true(!may || strstr(text, "is another user's: the picture is not taken"));
+	assert_int_equal(world_count(w, FRAME_PICTURE), 0);
+	for (int i = 0; i < 200 && is_there(w->logs, ".roipic"); i++)
+		world_turn(w);
+	assert_false(is_there(w->logs, ".roipic"));
+	close_world(w);
+	if (!may)
+		skip(); /* no other user is known in this namespace */
 }
 
 static void names_of_streams_are_taken_apart(void **state)
@@ -701,6 +741,7 @@ int main(void)
 		cmocka_unit_test(who_says_losses_without_end_is_looked_at_once_a_second),
 		cmocka_unit_test(what_collectors_left_is_sent_and_goes),
 		cmocka_unit_test(what_is_no_picture_is_said_once),
+		cmocka_unit_test(a_picture_of_another_users_run_is_a_loss),
 		cmocka_unit_test(names_of_streams_are_taken_apart),
 		cmocka_unit_test(a_process_is_known_by_its_start_and_its_owner),
 		cmocka_unit_test(nobody_takes_the_name_of_another_user_s_process_by_its_number),
