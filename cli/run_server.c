@@ -14,8 +14,9 @@
 #include "lib/num.h"
 #include "run/link.h"
 
-#define PATIENCE_S 2     /* between two executions */
-#define AT_THE_END_S 5   /* a service manager has started an agent anew by then */
+#define PATIENCE_S 2 /* between two executions */
+/* A service manager has started an agent anew by then, and one on a busy node has answered. */
+#define AT_THE_END_S 10
 #define DEFAULT_WAIT_S 5 /* agents send within a second or two */
 
 /* The processes that are started may have another working folder. */

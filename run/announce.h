@@ -24,7 +24,7 @@ struct announce_options {
 	const char *socket;  /* of the agent */
 	const char *server;  /* the daemon that it has to send to */
 	double patience_s;   /* the longest wait between two executions */
-	double at_the_end_s; /* ... and when nothing is left to be measured */
+	double at_the_end_s; /* ... and when nothing is measured: at the start, and at the end */
 };
 
 /* What the agent has of a case. All-zero: nothing. */

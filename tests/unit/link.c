@@ -333,7 +333,7 @@ static void an_agent_must_be_there_and_send_to_the_daemon_that_is_meant(void **s
 	struct agent *a = *state;
 	struct announce *announce = NULL;
 	struct err err = { .text = "" };
-	struct announce_options o = { .socket = a->path, .server = SERVER, .patience_s = 2 };
+	struct announce_options o = { .socket = a->path, .server = SERVER, .at_the_end_s = 2 };
 	static const char *const same[] = { SERVER, "HTTP://Collector:8640//" };
 	for (size_t i = 0; i < 2; i++) {
 		sends_to(a, same[i]);
