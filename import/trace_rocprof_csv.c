@@ -163,6 +163,8 @@ static int read_head(struct roc_csv *r)
 	int rc = record(&r->csv);
 	if (rc <= 0)
 		return rc ? rc : bad(&r->csv, "an empty file");
+	if (r->csv.no_end)
+		return bad(&r->csv, "the first line has no end: the file is cut");
 	r->width = r->csv.n;
 	for (int k = 0; k < COLUMNS; k++) {
 		r->columns[k] = -1;
