@@ -8,6 +8,7 @@
 
 #include "cli/cmd.h"
 #include "cli/config.h"
+#include "cli/platform_verdicts.h"
 #include "lib/opt.h"
 #include "lib/num.h"
 #include "node/opencl.h"
@@ -79,7 +80,8 @@ static json_t *devices_json(const struct devices *d)
 	return list;
 }
 
-static int print_json(const struct platform *p, const struct devices *d, struct err *err)
+static int print_json(const struct platform *p, const struct devices *d, json_t *verdicts,
+		      struct err *err)
 {
 	struct record rec;
 	struct buf b = { 0 };
@@ -90,9 +92,13 @@ static int print_json(const struct platform *p, const struct devices *d, struct 
 				       "platform_info", info)
 			   : NULL;
 	json_t *list = out && d->asked ? devices_json(d) : NULL;
-	int rc = out && (!d->asked || (list && !json_object_set(out, "opencl", list)))
-			 ? json_text(&b, out)
-			 : -ENOMEM;
+	int rc =
+		out && (!d->asked || (list && !json_object_set(out, "opencl", list))) ? 0 : -ENOMEM;
+	if (!rc)
+		rc = json_object_set_new(out, "conformance",
+					 verdicts ? json_incref(verdicts) : json_null())
+			     ? -ENOMEM
+			     : json_text(&b, out);
 	if (!rc)
 		(void)printf("%s\n", b.data);
 	json_decref(list);
@@ -201,7 +207,7 @@ static void print_devices(const struct devices *d)
 	}
 }
 
-static void print_text(const struct platform *p, const struct devices *d)
+static void print_text(const struct platform *p, const struct devices *d, const json_t *verdicts)
 {
 	(void)printf("%s\n  because %s\n", p->id, p->why);
 	for (size_t i = 0; i < platform_info_block.count; i++)
@@ -209,19 +215,42 @@ static void print_text(const struct platform *p, const struct devices *d)
 	for (size_t i = 0; i < p->info.devices.n; i++)
 		print_accelerator(i, &p->info.devices.items[i]);
 	print_devices(d);
+	platform_verdicts_print(verdicts);
 }
 
-static int tell(const char *format, const char *config_file, bool opencl, struct err *err)
+struct request {
+	const char *format, *config, *db;
+	bool opencl;
+};
+
+static int print(const struct request *r, const struct platform *p, const struct devices *d,
+		 const char *db, struct err *err)
 {
-	struct devices devices = { .asked = opencl };
+	json_t *verdicts = NULL;
+	bool json = strcmp(r->format, "json") == 0;
+	if (!json && strcmp(r->format, "text") != 0)
+		return err_set(err, -EINVAL, "--format %s: expected text or json", r->format);
+	int rc = platform_verdicts(&verdicts, p->id, db, r->db != NULL, err);
+	if (!rc && json)
+		rc = print_json(p, d, verdicts, err);
+	else if (!rc)
+		print_text(p, d, verdicts);
+	json_decref(verdicts);
+	return rc;
+}
+
+static int tell(const struct request *r, struct err *err)
+{
+	struct devices devices = { .asked = r->opencl };
 	struct arena arena = { 0 };
 	struct config config;
 	struct platform p = { .id = NULL };
 	const struct platform_options o = { .root = "", .nvml = PLATFORM_NVML };
-	int rc = config_load(&config, config_file, err);
+	int rc = config_load(&config, r->config, err);
 	if (!rc)
 		rc = platform_probe(&p, &arena, &o, err);
-	if (!rc && opencl && opencl_ask(OPENCL_LOADER, &arena, &devices.of, &devices.n) == -ENOMEM)
+	if (!rc && r->opencl &&
+	    opencl_ask(OPENCL_LOADER, &arena, &devices.of, &devices.n) == -ENOMEM)
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (!rc && describe(&p.info, &devices, &arena))
 		rc = err_set(err, -ENOMEM, "out of memory");
@@ -230,12 +259,8 @@ static int tell(const char *format, const char *config_file, bool opencl, struct
 		p.id = config.platform;
 		p.why = "the configuration says so ([platform] id)";
 	}
-	if (!rc && strcmp(format, "json") == 0)
-		rc = print_json(&p, &devices, err);
-	else if (!rc && strcmp(format, "text") == 0)
-		print_text(&p, &devices);
-	else if (!rc)
-		rc = err_set(err, -EINVAL, "--format %s: expected text or json", format);
+	if (!rc)
+		rc = print(r, &p, &devices, r->db ? r->db : config.db, err);
 	config_done(&config);
 	arena_free(&arena);
 	return rc;
@@ -243,20 +268,22 @@ static int tell(const char *format, const char *config_file, bool opencl, struct
 
 int cmd_platform(int argc, char **argv)
 {
-	const char *format = "text", *config_file = NULL;
-	bool opencl = false;
+	struct request r = { .format = "text" };
 	const struct opt opts[] = {
-		{ "format", OPT_TEXT, &format, "FORMAT", "text or json" },
-		{ "config", OPT_TEXT, &config_file, "FILE",
+		{ "format", OPT_TEXT, &r.format, "FORMAT", "text or json" },
+		{ "config", OPT_TEXT, &r.config, "FILE",
 		  "configuration in place of the usual files" },
-		{ "opencl", OPT_FLAG, &opencl, NULL,
+		{ "db", OPT_TEXT, &r.db, "FILE",
+		  "database with conformance results (default: the one in your data folder)" },
+		{ "opencl", OPT_FLAG, &r.opencl, NULL,
 		  "OpenCL devices, too: starts their drivers. They do not change the name" },
 	};
 	const struct opt_table t = {
 		.command = "roimeter platform",
 		.synopsis = "[OPTIONS]",
 		.about = "Tells what this machine is called in records, "
-			 "<vendor>-<product>.<runtime><version>, and why.",
+			 "<vendor>-<product>.<runtime><version>, and why; and how its collectors "
+			 "were tested, where there is a database.",
 		.opts = opts,
 		.n = sizeof opts / sizeof *opts,
 	};
@@ -268,6 +295,6 @@ int cmd_platform(int argc, char **argv)
 		rc = err_set(&err, -EINVAL, "\"%s\" is not asked for; see roimeter platform --help",
 			     argv[first]);
 	if (!rc)
-		rc = tell(format, config_file, opencl, &err);
+		rc = tell(&r, &err);
 	return rc ? opt_fail(t.command, rc, &err) : EXIT_GOOD;
 }
