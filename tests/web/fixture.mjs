@@ -226,6 +226,9 @@ function add_device(rec, d) {
 	rec.nulls = [{ field: "device.collective_s", why: "not_supported" }, { field: "device.other_s", why: "not_supported" }, { field: "io", why: "not_measured" }];
 	rec.runtime_api = { name: "cuda", calls: 40211, time_s: n15(0.4 * wall), sync_calls: 612, sync_s: n15(0.3 * wall), whole_calls: 41090, whole_time_s: n15(0.61 * wall) };
 	rec.gap = { io_s: 0, mpi_s: 0, sync_s: n15((1 - d.busy) * wall * 0.3), cpu_s: n15((1 - d.busy) * wall * 0.6), off_cpu_s: n15((1 - d.busy) * wall * 0.1) };
+	rec.context.devices = [state("0", "ok", 25), state("1", "gone", 3), state("2", "no_answer", 0)];
+	for (const e of rec.executions)
+		e.devices = [state("0", e.used ? "ok" : "too_short", e.used ? 5 : 0)];
 	rec.ops_scope = "roi";
 	const names = ["void amg::spmv_csr_vector<double, int, 32>(int, int const*, int const*, double const*, double*)", "jacobi_relax_kernel", "<script>document.title='hacked'</script>", "dot_reduce | `stage` 1", "[CUDA memcpy HtoD]", "[CUDA memcpy DtoH]"];
 	for (let i = 0; i < 24; i++)
@@ -237,6 +240,19 @@ function add_device(rec, d) {
 		const count = 600 + 37 * i;
 		return { name, category: name.includes("HtoD") ? "copy_h2d" : name.includes("DtoH") ? "copy_d2h" : "compute", count, total_s: n15(share * d.busy * wall), avg_s: n15(share * d.busy * wall / count), min_s: n15(0.8 * share * d.busy * wall / count), max_s: n15(3 * share * d.busy * wall / count), share };
 	});
+}
+
+// How a device ran, by its driver: the second one has no counter of energy and hides who else is on it.
+function state(device, status, samples) {
+	const out = { device, name: "NVIDIA B200", place: `0000:${10 + Number(device)}:00.0`, status, within: "region", samples };
+	if (!samples)
+		return out;
+	Object.assign(out, {
+		span_s: 1.25, clock_min_hz: 1.2e9, clock_mean_hz: 1.625e9, clock_max_hz: 1.98e9, memory_clock_min_hz: 3.996e9, memory_clock_mean_hz: 3.996e9,
+		memory_clock_max_hz: 3.996e9, power_min_w: 180, power_mean_w: 612.5, power_max_w: 1000, temperature_min_c: 41, temperature_mean_c: 52,
+		temperature_max_c: 63, busy_mean_frac: 0.75, throttled_frac: device === "0" ? 0.4 : 0, throttle_reasons: device === "0" ? ["power_cap", "thermal_hardware"] : [],
+	});
+	return device === "0" ? Object.assign(out, { energy_j: 765.6, others: 0 }) : out;
 }
 
 function failed(suite, app, name, platform, status, text, o = {}) {

@@ -202,6 +202,17 @@ await test("what the device cannot tell is null with its reason", async () => {
 	same(shown, ["collectivenull not observable (nothing on this platform can observe it)"]);
 });
 
+await test("how each device ran has its units, and what was not seen is null with its reason", async () => {
+	const rows = await page.run(`[...document.querySelectorAll("#states > .scroll tbody tr")].map((r) => [...r.children].map((c) => c.textContent))`);
+	same(rows, [
+		["0 NVIDIA B200", "1.63 GHz 1.20 GHz – 1.98 GHz", "4.00 GHz", "613 W 180 W – 1000 W", "52.0 °C 41.0 °C – 63.0 °C", "40.0 % of the looks: power cap, thermal hardware", "766 J", "75.0 %", "0", "25 in 1.25 s"],
+		["1 NVIDIA B200gone", "1.63 GHz 1.20 GHz – 1.98 GHz", "4.00 GHz", "613 W 180 W – 1000 W", "52.0 °C 41.0 °C – 63.0 °C", "never", "null", "75.0 %", "null", "3 in 1.25 s"],
+		["2 NVIDIA B200", "null not observed: its driver gave no answer"],
+	]);
+	same(await page.run(`[...document.querySelectorAll("#states > .scroll .null")].map((n) => n.title)`), ["its driver does not tell", "its driver does not tell", "its driver gave no answer"]);
+	same(await page.run(`document.querySelector("#states details tbody tr").textContent`), "warmup.00null not observed: the region was over before a look at it");
+});
+
 await test("light, dark and the system's choice are different, and stay", async () => {
 	const ground = () => page.run(`getComputedStyle(document.documentElement).backgroundColor`);
 	await page.scheme("light");

@@ -4,7 +4,7 @@ import { type Rank, type Rec, type Row, why_null } from "./data";
 import * as f from "./format";
 import { Null } from "./history";
 import { RankStrip } from "./strip";
-import { CATEGORIES, why_words } from "./words";
+import { CATEGORIES, category_words, why_words } from "./words";
 
 const RANKS_SHOWN = 16;
 const chosen = signal<{ run: string; execution: string; all: boolean }>({ run: "", execution: "", all: false });
@@ -75,7 +75,7 @@ export function RanksCard({ rec }: { rec: Rec }) {
 
 export function StepsCard({ rec }: { rec: Rec }) {
 	const { roi } = rec;
-	if (roi.steps === undefined)
+	if (!roi.steps)
 		return null;
 	const at = (v: number | undefined) => (v === undefined ? <Null why={why_words(why_null(rec, "roi.step_s"))} /> : <span title={f.exact(v)}>{f.seconds(v)}</span>);
 	return (
@@ -133,7 +133,7 @@ function Categories({ rec, d, path }: { rec: Rec; d: Numbers; path: string }) {
 				<tbody>{CATEGORIES.map(([c, words]) => {
 					const s = d[`${c}_s`], why = why_null(rec, `${path}.${c}_s`);
 					if (s == null)
-						return <tr key={c}><th scope="row">{words}</th><td colSpan={unions ? 6 : 4} class="dim"><Null why={why_words(why)} /> not observable ({why_words(why)})</td></tr>;
+						return <tr key={c}><th scope="row">{words}</th><td colSpan={unions ? 6 : 4} class="dim why"><Null why={why_words(why)} /> not observable ({why_words(why)})</td></tr>;
 					const n = d[`${c}_ops`], b = d[`${c}_bytes`], busy = d[`${c}_busy_s`];
 					const moves = c.startsWith("copy") || c === "fill";
 					return (
@@ -177,7 +177,7 @@ function Calls({ rec }: { rec: Rec }) {
 	const whole = a.calls == null, of = (key: string) => a[whole ? `whole_${key}` : key] as f.Num;
 	if (of("calls") == null)
 		return null;
-	return <><dt>Calls of {String(a.name ?? "the runtime")}</dt><dd>{f.count(of("calls"))} <span class="dim">{f.seconds(of("time_s"))}; {f.count(of("sync_calls"))} of them wait for the device, {f.seconds(of("sync_s"))}{whole ? "; in the whole process" : ""}</span></dd></>;
+	return <><dt>Calls of {String(a.name ?? "the runtime")}</dt><dd>{f.count(of("calls"))} <span class="dim">in {f.seconds(of("time_s"))}; {f.count(of("sync_calls"))} of them wait for the device, {f.seconds(of("sync_s"))}{whole ? "; in the whole process" : ""}</span></dd></>;
 }
 
 // A trace without a region: all that it saw.
@@ -243,7 +243,7 @@ export function GapCard({ rec }: { rec: Rec }) {
 			<h3>Host while the device was idle {g.device_idle_s == null ? null : <span class="dim" title={f.exact(g.device_idle_s)}>{f.seconds(g.device_idle_s)} under the collector</span>}</h3>
 			<div class="scroll" tabIndex={0} role="region" aria-label="Table of what the host did"><table class="data">
 				<tbody>{GAP.map(([key, words]) => g[key] == null
-					? <tr key={key}><th scope="row">{words}</th><td colSpan={2} class="dim"><Null why={why_words(why_null(rec, `gap.${key}`))} /> not observed</td></tr>
+					? <tr key={key}><th scope="row">{words}</th><td colSpan={2} class="dim why"><Null why={why_words(why_null(rec, `gap.${key}`))} /> not observed: {why_words(why_null(rec, `gap.${key}`))}</td></tr>
 					: <tr key={key}><th scope="row">{words}</th><td class="bars"><Share of={g.device_idle_s ? g[key]! / g.device_idle_s : undefined} /></td><td class="n" title={f.exact(g[key])}>{f.seconds(g[key])}</td></tr>)}</tbody>
 			</table></div>
 		</section>
@@ -260,7 +260,7 @@ export function OpsCard({ rec }: { rec: Rec }) {
 				<table class="data">
 					<thead><tr><th scope="col">Operation</th><th scope="col">Category</th><th scope="col">Share</th><th scope="col" class="n">Total</th><th scope="col" class="n">Count</th><th scope="col" class="n">Mean</th><th scope="col" class="n">Longest</th></tr></thead>
 					<tbody>{rec.ops.map((o, i) => (
-						<tr key={i}><th scope="row" class="op" title={o.name}><code>{o.name}</code></th><td>{o.category ?? <Null />}</td><td class="bars"><Share of={o.share} /></td>
+						<tr key={i}><th scope="row" class="op" title={o.name}><code>{o.name}</code></th><td>{o.category == null ? <Null /> : category_words(o.category)}</td><td class="bars"><Share of={o.share} /></td>
 							<td class="n">{f.seconds(o.total_s)}</td><td class="n">{f.count(o.count)}</td><td class="n">{f.seconds(o.avg_s)}</td><td class="n">{f.seconds(o.max_s)}</td></tr>
 					))}</tbody>
 				</table>

@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { type Case, type Cell, find_case, is_loaded, type Rec, record_of, report, type Row, shown_run, why_null } from "./data";
 import { DeviceCard, GapCard, OpsCard, PhasesCard, RanksCard, StepsCard } from "./detail-parts";
+import { StatesCard } from "./devices";
 import * as f from "./format";
 import { columns, short_name, step_case, tab } from "./grid";
 import { History, Null } from "./history";
@@ -197,7 +198,7 @@ function Facts({ rec, block, facts, always = [], quiet }: { rec: Rec; block: str
 	return (
 		<dl class="facts">
 			{shown.map(([label, field, show]) => (
-				<><dt key={`${field} t`}>{label}</dt><dd key={field}><Value rec={rec} field={`${block}.${field}`}>{values[field] == null ? null : show ? show(values[field] as never) : String(values[field])}</Value></dd></>
+				<><dt key={`${field} t`}>{label}</dt><dd key={field}><Value rec={rec} field={`${block}.${field}`}>{values[field] == null ? null : show ? show(values[field] as never) : String(values[field])}</Value>{values[field] == null ? <span class="dim"> {why_words(why_null(rec, `${block}.${field}`))}</span> : null}</dd></>
 			))}
 		</dl>
 	);
@@ -209,6 +210,7 @@ const MACHINE: Fact[] = [
 	["Pushed off the CPU", "involuntary_switches", N], ["Minor faults", "minor_faults", N], ["Major faults", "major_faults", N],
 	["Peak memory", "max_rss_bytes", f.bytes], ["Slowest CPU", "cpu_khz_min", khz], ["Fastest CPU", "cpu_khz_max", khz],
 	["Governor", "governor"], ["Temperature", "temperature_c", (v: number) => `${f.significant(v)} °C`], ["Stolen by hypervisor", "steal_frac", f.percent],
+	["Accelerators looked at", "devices", (v: Row[]) => f.count(v.length)],
 ];
 const PLACEMENT: Fact[] = [
 	["CPU sets", "cpus", list], ["CPUs together", "cpus_n", N], ["Threads", "threads_total", N], ["Oversubscribed", "oversubscribed", yes], ["Memory nodes", "mems", list],
@@ -232,7 +234,7 @@ const PROVENANCE: Fact[] = [
 	["Imported from", "imported_from"], ["Import hash", "import_hash", mono], ["Source commit", "source_commit", mono], ["Source’s verdict", "verification"], ["Results correct", "correctness"],
 ];
 const OBSERVER: Fact[] = [
-	["Marks", "marks", N], ["Cost of marks", "mark_cost_s", f.seconds], ["Runner’s CPU", "runner_cpu_s", f.seconds], ["Log", "log_bytes", f.bytes], ["Collector’s CPU", "collector_cpu_s", f.seconds], ["Agent’s CPU", "agent_cpu_s", f.seconds], ["Wake-ups", "wakeups", N],
+	["Marks", "marks", N], ["Cost of marks", "mark_cost_s", f.seconds], ["Runner’s CPU", "runner_cpu_s", f.seconds], ["Log", "log_bytes", f.bytes], ["Collector’s CPU", "collector_cpu_s", f.seconds], ["Agent’s CPU", "agent_cpu_s", f.seconds], ["Wake-ups", "wakeups", N], ["Looking at devices", "sampler_cpu_s", f.seconds],
 ];
 const INPUTS: Fact[] = [["Folder", "cwd", mono], ["Processes", "ranks", N], ["Executable", "exe_hash", mono], ["Input identity", "input_hash", mono], ["Files", "files", list]];
 
@@ -321,13 +323,14 @@ function Measurement({ cell }: { cell: Cell }) {
 				<DeviceCard rec={rec} />
 				<GapCard rec={rec} />
 				<OpsCard rec={rec} />
+				<StatesCard rec={rec} />
 				<History cell={cell} shown={rec.run_id} />
 			</div>
 			<div class="cards">
 				<Command rec={rec} />
 			</div>
 			<div class="columns">
-				{rec.kind === "measured" || Object.keys(rec.context).length ? <section class="card" id="machine"><h3>Machine meanwhile</h3><Facts rec={rec} block="context" facts={MACHINE} always={rec.kind === "measured" ? ["load1", "others_cpu_s"] : []} /><Facts rec={rec} block="placement" facts={PLACEMENT} quiet /></section> : null}
+				{rec.kind === "measured" || Object.keys(rec.context).length ? <section class="card" id="machine"><h3>Machine meanwhile</h3><Facts rec={rec} block="context" facts={MACHINE} always={rec.kind === "measured" ? ["load1", "others_cpu_s", "devices"] : []} /><Facts rec={rec} block="placement" facts={PLACEMENT} quiet /></section> : null}
 				<section class="card" id="how"><h3>How it was measured</h3><Facts rec={rec} block="measurement" facts={HOW} /></section>
 				<section class="card" id="platform"><h3>Platform</h3><Facts rec={rec} block="platform_info" facts={PLATFORM} /></section>
 				<section class="card" id="provenance"><h3>Provenance</h3><Facts rec={rec} block="provenance" facts={PROVENANCE} /></section>

@@ -51,6 +51,10 @@ export const CATEGORIES: [string, string][] = [
 	["other", "other"],
 ];
 
+export function category_words(name: string): string {
+	return CATEGORIES.find(([c]) => c === name)?.[1] ?? name.replace(/_/g, " ");
+}
+
 // "range of 3, covers the median with 75 %": the interval with what it is worth.
 export function interval_words(n: number, low: number, high: number, min: number | undefined, max: number | undefined, coverage: number | undefined): string {
 	const all = low === min && high === max;
