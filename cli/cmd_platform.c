@@ -282,8 +282,8 @@ int cmd_platform(int argc, char **argv)
 		.command = "roimeter platform",
 		.synopsis = "[OPTIONS]",
 		.about = "Tells what this machine is called in records, "
-			 "<vendor>-<product>.<runtime><version>, and why; and how its collectors "
-			 "were tested, where there is a database.",
+			 "<vendor>-<product>.<runtime><version>, and why;\n"
+			 "and how its collectors were tested, where there is a database.",
 		.opts = opts,
 		.n = sizeof opts / sizeof *opts,
 	};
