@@ -66,10 +66,21 @@ static int apply_one(struct store *s, int step, struct err *err)
 	return rc ? err_wrap(err, rc, "%s", steps[step].file) : 0;
 }
 
+/* As of one moment: another program may be making its tables. */
+static int version_now(struct store *s, int *ret_version, struct err *err)
+{
+	int rc = sql_exec(s, "BEGIN", err);
+	if (rc)
+		return rc;
+	rc = version_of(s, ret_version, err);
+	(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* nothing was written */
+	return rc;
+}
+
 int steps_apply(struct store *s, struct err *err)
 {
 	int version;
-	int rc = version_of(s, &version, err);
+	int rc = version_now(s, &version, err);
 	if (rc || version == N_STEPS)
 		return rc;
 	if (!s->writable && version == 0)

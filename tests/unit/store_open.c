@@ -1,7 +1,8 @@
 /* What is opened and what is not: other places, other programs' files, other versions; and memory
  * that runs out at any point. */
-/* wrap: statfs malloc calloc realloc */
+/* wrap: statfs malloc calloc realloc sqlite3_prepare_v2 */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -89,6 +90,52 @@ static void a_newer_store_is_refused(void **state)
 
 /* Somebody else's store: they may read it, and not write beside it. As root only, who can be both.
  */
+/* Between what we read of a file that is new, another program makes its tables; it may take the
+ * time that it waits for our lock. */
+static int other_program = -1, other_answers = -1;
+int __real_sqlite3_prepare_v2(sqlite3 *db, const char *text, int n, sqlite3_stmt **ret,
+			      const char **tail);
+int __wrap_sqlite3_prepare_v2(sqlite3 *db, const char *text, int n, sqlite3_stmt **ret,
+			      const char **tail);
+int __wrap_sqlite3_prepare_v2(sqlite3 *db, const char *text, int n, sqlite3_stmt **ret,
+			      const char **tail)
+{
+	if (other_program >= 0 && strstr(text, "FROM sqlite_schema")) {
+		struct pollfd made = { .fd = other_answers, .events = POLLIN };
+		assert_int_equal(write(other_program, "", 1), 1);
+		(void)poll(&made, 1, 1000);
+		(void)close(other_program);
+		other_program = -1;
+	}
+	return __real_sqlite3_prepare_v2(db, text, n, ret, tail);
+}
+
+static void another_program_may_make_it_at_the_same_time(void **state)
+{
+	(void)state;
+	int ask[2], answer[2], status;
+	assert_int_equal(pipe(ask) | pipe(answer), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		char c;
+		struct store *s = NULL;
+		(void)close(ask[1]);
+		int rc = read(ask[0], &c, 1) == 1 ? store_open(&s, path, STORE_WRITE, NULL) : -1;
+		store_close(s);
+		_exit(rc || write(answer[1], "", 1) != 1);
+	}
+	(void)close(ask[0]);
+	other_program = ask[1];
+	other_answers = answer[0];
+	store_close(open_store(STORE_WRITE));
+	assert_int_equal(other_program, -1); /* it was asked */
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	(void)close(answer[0]);
+	(void)close(answer[1]);
+}
+
 static void who_may_only_read_can_read(void **state)
 {
 	(void)state;
@@ -156,9 +203,9 @@ static void every_older_version_is_brought_up(void **state)
 {
 	(void)state;
 	static const char *const steps[] = {
-		"store/steps/001_runs.sql",  "store/steps/002_declared.sql",
-		"store/steps/003_view.sql",  "store/steps/004_app_change.sql",
-		"store/steps/005_inbox.sql", "store/steps/006_input_hash.sql",
+		"store/steps/001_runs.sql",           "store/steps/002_declared.sql",
+		"store/steps/003_view.sql",           "store/steps/004_app_change.sql",
+		"store/steps/005_inbox.sql",          "store/steps/006_input_hash.sql",
 		"store/steps/007_inbox_declared.sql", "store/steps/008_conformance.sql",
 		"store/steps/009_inbox_picture.sql",
 	};
@@ -338,6 +385,7 @@ int main(void)
 		TEST(a_network_file_system_is_refused),
 		TEST(what_is_no_store_is_not_opened_and_not_changed),
 		TEST(a_newer_store_is_refused),
+		TEST(another_program_may_make_it_at_the_same_time),
 		TEST(who_may_only_read_can_read),
 		TEST(a_folder_that_is_not_there_is_said),
 		TEST(every_older_version_is_brought_up),
