@@ -12,17 +12,16 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "lib/num.h"
 #include "lib/version.h"
 #include "schema/local.h"
+#include "schema/local_folder.h"
 #include "schema/marklog.h"
 #include "schema/markpeek.h"
 #include "schema/picture.h"
 
-#define LEFT_ALONE (UINT64_C(1) << 30) /* bytes of the agent's disk */
 #define PROGRAMS 1000 /* of one process; those after them share a picture */
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
@@ -173,23 +172,6 @@ static int within_limit(size_t n)
 	return past ? -EFBIG : 0;
 }
 
-/* The agent's folder is shared by all of the node, and mostly memory: half of it, of a large one
- * LEFT_ALONE, is not for us. What is of another group than ours there is so that the agent may read
- * it, and nobody else needs to. */
-static int in_agents_folder(int fd)
-{
-	struct statvfs disk;
-	struct stat st;
-	if (fstatvfs(fd, &disk) || fstat(fd, &st))
-		return -errno;
-	uint64_t left = (uint64_t)disk.f_blocks * disk.f_frsize / 2;
-	if (left > LEFT_ALONE)
-		left = LEFT_ALONE;
-	if ((uint64_t)disk.f_bavail * disk.f_frsize < left)
-		return -ENOSPC;
-	return st.st_gid != getegid() && fchmod(fd, 0640) ? -errno : 0;
-}
-
 static int put_bytes(int fd, const char *at, size_t n)
 {
 	while (n) {
@@ -217,7 +199,7 @@ static int put_file(const struct buf *b)
 	int fd = open(hidden, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)
 		return -errno;
-	rc = live.agents ? in_agents_folder(fd) : 0;
+	rc = live.agents ? local_folder_take(fd) : 0;
 	if (!rc)
 		rc = put_bytes(fd, b->data, b->len);
 	if (close(fd) && !rc)

@@ -13,14 +13,13 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "schema/local.h"
+#include "schema/local_folder.h"
 
 #define GENERATIONS 10000
 #define PAGE 4096
-#define LEFT_ALONE (UINT64_C(1) << 30) /* bytes of the agent's disk */
 #define HIGH_DESCRIPTOR 250            /* out of the way of programs that count on low ones */
 #define MEMORY_NOEXEC 8u               /* MFD_NOEXEC_SEAL, Linux 6.3: else it wonders, or refuses */
 
@@ -164,25 +163,6 @@ static int make_file(struct guest *g, const struct places *p, size_t here, struc
 	return -EEXIST;
 }
 
-/* The agent's folder is shared by all of the node, and mostly memory: half of it (of a large one
- * LEFT_ALONE) is not for us, or those who go on while no agent empties it would fill it. What is of
- * another group than ours there is so that the agent may read it, and nobody else needs to. */
-static int in_agents_folder(int fd)
-{
-	struct statvfs disk;
-	struct stat st;
-	if (fstatvfs(fd, &disk) || fstat(fd, &st))
-		return -errno;
-	uint64_t left = (uint64_t)disk.f_blocks * disk.f_frsize / 2;
-	if (left > LEFT_ALONE)
-		left = LEFT_ALONE;
-	if ((uint64_t)disk.f_bavail * disk.f_frsize < left)
-		return -ENOSPC;
-	if (st.st_gid != getegid() && fchmod(fd, 0640))
-		return -errno;
-	return 0;
-}
-
 static bool is_file(int fd, uint64_t dev, uint64_t ino)
 {
 	struct stat st;
@@ -253,7 +233,7 @@ static int log_in_folder(struct guest *g, const struct places *p, size_t here, s
 	if (fd < 0)
 		return fd;
 	*ret_what = "reserve";
-	int rc = here == p->agents ? in_agents_folder(fd) : 0;
+	int rc = here == p->agents ? local_folder_take(fd) : 0;
 	if (!rc)
 		rc = log_fill(g, fd, id, generation, generation ? previous : last_stream);
 	if (rc)
