@@ -42,11 +42,11 @@ void show_line(struct page *p, const char *label, const char *value)
 	buf_puts(p->b, "\n");
 }
 
-static void missing(struct page *p, const char *label, const char *field)
+void show_null(struct page *p, const char *nothing, const char *label, const char *field)
 {
 	const char *why = show_why(p, field);
-	char text[64];
-	(void)snprintf(text, sizeof text, "-%s%s%s", why ? " (" : "", why ? why : "",
+	char text[96];
+	(void)snprintf(text, sizeof text, "%s%s%.60s%s", nothing, why ? " (" : "", why ? why : "",
 		       why ? ")" : "");
 	for (char *at = text; *at; at++)
 		if (*at == '_')
@@ -54,13 +54,24 @@ static void missing(struct page *p, const char *label, const char *field)
 	show_line(p, label, text);
 }
 
-static void seconds(struct page *p, const char *label, const char *field, double x)
+void show_seconds(struct page *p, const char *nothing, const char *label, const char *field,
+		  double x)
 {
 	char text[32];
 	if (known(x))
 		show_line(p, label, num_duration(text, x));
 	else
-		missing(p, label, field);
+		show_null(p, nothing, label, field);
+}
+
+static void missing(struct page *p, const char *label, const char *field)
+{
+	show_null(p, "-", label, field);
+}
+
+static void seconds(struct page *p, const char *label, const char *field, double x)
+{
+	show_seconds(p, "-", label, field, x);
 }
 
 static void percent(struct page *p, const char *label, const char *field, double x)

@@ -24,22 +24,12 @@
 /* A device is watched or not, so a dash would say too little. */
 static void unseen(struct page *p, const char *label, const char *field)
 {
-	const char *why = show_why(p, field);
-	char text[96];
-	(void)snprintf(text, sizeof text, "not observed%s%.60s%s", why ? " (" : "", why ? why : "",
-		       why ? ")" : "");
-	for (char *at = text; *at; at++)
-		*at = *at == '_' ? ' ' : *at;
-	show_line(p, label, text);
+	show_null(p, "not observed", label, field);
 }
 
 static void seconds(struct page *p, const char *label, const char *field, double x)
 {
-	char text[32];
-	if (known(x))
-		show_line(p, label, num_duration(text, x));
-	else
-		unseen(p, label, field);
+	show_seconds(p, "not observed", label, field, x);
 }
 
 static void percent(struct page *p, const char *label, const char *field, double x)

@@ -16,6 +16,12 @@ void show_line(struct page *p, const char *label, const char *value);
 /* The reason in the record's nulls for a field, or for the block that it is in; or NULL. */
 const char *show_why(const struct page *p, const char *field);
 
+/* A line that says nothing ("-", "not observed"), with the reason of the field that it is about. */
+void show_null(struct page *p, const char *nothing, const char *label, const char *field);
+/* show_null where x is not known. */
+void show_seconds(struct page *p, const char *nothing, const char *label, const char *field,
+		  double x);
+
 /* A line only where there is something to say. */
 void show_maybe_count(struct page *p, const char *label, double x);
 void show_maybe_seconds(struct page *p, const char *label, double x);
