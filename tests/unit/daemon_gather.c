@@ -123,23 +123,6 @@ static void any_order_gives_the_same_bytes(void **state)
 
 /* ---- late, or never -------------------------------------------------------------------------- */
 
-static struct record get(struct store *s)
-{
-	struct record rec;
-	struct err err = { .text = "" };
-	if (store_get_run(s, RUN, &rec, &err))
-		fail_msg("%s", err.text);
-	return rec;
-}
-
-static const char *caveat(const struct record *rec, const char *code)
-{
-	for (size_t i = 0; i < rec->body.caveats.n; i++)
-		if (!strcmp(rec->body.caveats.items[i].code, code))
-			return rec->body.caveats.items[i].text;
-	return NULL;
-}
-
 static bool of_rank(const struct frame *f, const char *exec, const char *rank)
 {
 	return f->type == FRAME_PROCESS && !strncmp(f->as.process.exec.p, exec, strlen(exec)) &&

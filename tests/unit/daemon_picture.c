@@ -25,23 +25,6 @@ static void end(struct world *w)
 	stop(w);
 }
 
-static struct record get(struct store *s)
-{
-	struct record rec;
-	struct err err = { .text = "" };
-	if (store_get_run(s, RUN, &rec, &err))
-		fail_msg("%s", err.text);
-	return rec;
-}
-
-static const char *caveat(const struct record *rec, const char *code)
-{
-	for (size_t i = 0; i < rec->body.caveats.n; i++)
-		if (!strcmp(rec->body.caveats.items[i].code, code))
-			return rec->body.caveats.items[i].text;
-	return NULL;
-}
-
 static bool is_picture(const struct frame *x, const char *file)
 {
 	return x->type == FRAME_PICTURE && !strncmp(x->as.picture.file.p, file, strlen(file));

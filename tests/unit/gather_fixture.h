@@ -538,4 +538,21 @@ static inline void assert_same(const struct buf *a, const struct buf *b)
 	fail_msg("the same text, other bytes");
 }
 
+static inline struct record get(struct store *s)
+{
+	struct record rec;
+	struct err err = { .text = "" };
+	if (store_get_run(s, RUN, &rec, &err))
+		fail_msg("%s", err.text);
+	return rec;
+}
+
+static inline const char *caveat(const struct record *rec, const char *code)
+{
+	for (size_t i = 0; i < rec->body.caveats.n; i++)
+		if (!strcmp(rec->body.caveats.items[i].code, code))
+			return rec->body.caveats.items[i].text;
+	return NULL;
+}
+
 #endif
