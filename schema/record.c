@@ -37,6 +37,24 @@ TABLE(runtime_api, RUNTIME_API_FIELDS)
 #define SELF op
 TABLE(op, OP_FIELDS)
 #undef SELF
+#define SELF io_sums
+TABLE(io_sums, IO_SUMS_FIELDS)
+#undef SELF
+#define SELF io_pattern
+TABLE(io_pattern, IO_PATTERN_FIELDS)
+#undef SELF
+#define SELF io_interface
+TABLE(io_interface, IO_INTERFACE_FIELDS)
+#undef SELF
+#define SELF io_file
+TABLE(io_file, IO_FILE_FIELDS)
+#undef SELF
+#define SELF io_series
+TABLE(io_series, IO_SERIES_FIELDS)
+#undef SELF
+#define SELF io_mpi
+TABLE(io_mpi, IO_MPI_FIELDS)
+#undef SELF
 #define SELF io
 TABLE(io, IO_FIELDS)
 #undef SELF
