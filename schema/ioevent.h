@@ -24,6 +24,7 @@ struct io_event {
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC; both 0: not known */
 	int64_t result;            /* a handle where the call makes one; -errno when it failed */
 	int64_t arg[IO_ARGS];      /* as many as the signature has; others 0 */
+	int64_t at;                /* where in the file its bytes are; -1: not known, or no place */
 };
 
 /* What a handle is of. */

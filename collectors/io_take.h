@@ -1,0 +1,44 @@
+/* What takes the calls that the collector `io` sees, within the measured process: the counter, the
+ * capture. Guest rules (live.h). One call at a time for a process, so a taker needs no lock of its
+ * own; it must not call what the collector interposes, nor wait. */
+#ifndef COLLECTORS_IO_TAKE_H
+#define COLLECTORS_IO_TAKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collectors/live.h"
+#include "schema/ioevent.h"
+
+struct io_handle_info {
+	uint32_t number;
+	uint32_t path; /* text, absolute; 0: not known */
+	enum io_file_type type;
+	enum io_interface interface; /* of the call that made it */
+	int64_t flags;               /* of open, as on Linux; -1: not known */
+	uint64_t device, inode;      /* 0, 0: not known */
+	bool was_open;               /* before anybody looked */
+};
+
+struct io_taker {
+	/* Once, before all else. Not 0: it takes no part. */
+	int (*start)(void);
+	/* Each text and each handle before the first event that names it. */
+	void (*text)(uint32_t number, const char *text, size_t bytes);
+	void (*handle)(const struct io_handle_info *h);
+	/* Calls of one thread, in the order in which they returned. Batches of several threads come
+	 * in no order. Those of a thread that ended come with its end. */
+	void (*events)(const struct io_event *e, size_t n);
+	/* All threads' batches have just been handed over. */
+	void (*flush)(enum live_flush how);
+	/* Calls that could not be kept (no memory, too many threads). */
+	void (*dropped)(uint64_t calls);
+	/* In a forked child: forget all; handles and texts come anew when they are used. */
+	void (*child)(void);
+};
+
+/* Those that there are; any may be NULL members but events. */
+extern const struct io_taker io_counter, io_capture;
+
+#endif
