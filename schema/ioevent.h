@@ -25,6 +25,14 @@ struct io_event {
 	int64_t result;            /* a handle where the call makes one; -errno when it failed */
 	int64_t arg[IO_ARGS];      /* as many as the signature has; others 0 */
 	int64_t at;                /* where in the file its bytes are; -1: not known, or no place */
+	/* 2 and more: so many calls of this thread, one right after the other, all with these arguments
+	 * and this result; where `at` is known, each begins where the one before ended (at + result).
+	 * 0 and 1: one. Whoever takes events multiplies. */
+	uint32_t count;
+	uint32_t spare2;
+	/* Of a call whose time is not known (begin_ns and end_ns are 0): about when it was, to tell what is
+	 * inside of a region: never on the other side of a mark of its thread. 0: not known. */
+	uint64_t when_ns;
 };
 
 /* What a handle is of. */
