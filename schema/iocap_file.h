@@ -1,0 +1,28 @@
+/* The file of a capture, for who writes one: a sink (core/iocap_write.h) into FOLDER/NAME.iocap,
+ * and beside it NAME.iocap-open with what is under way, removed at the end. System calls directly,
+ * so that a library that watches libc's may use it; errno is kept. */
+#ifndef SCHEMA_IOCAP_FILE_H
+#define SCHEMA_IOCAP_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define IOCAP_PATH_BYTES 4096
+
+struct iocap_file {
+	int fd, open_fd; /* -1: none */
+	unsigned turn;   /* of the two places in the second file */
+	uint64_t bytes;
+	char path[IOCAP_PATH_BYTES];
+};
+
+/* A new file: -EEXIST when there is one. Negative errno. */
+int iocap_file_open(struct iocap_file *f, const char *folder, const char *name);
+int iocap_file_append(void *file, const void *bytes, size_t n);
+int iocap_file_replace(void *file, const void *bytes, size_t n);
+void iocap_file_close(
+	struct iocap_file *f); /* keeps what is under way, where that was not emptied */
+/* In a forked child: the files are the parent's. */
+void iocap_file_forget(struct iocap_file *f);
+
+#endif
