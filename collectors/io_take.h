@@ -21,6 +21,17 @@ struct io_handle_info {
 	bool was_open;               /* before anybody looked */
 };
 
+/* What a call of MPI is for that has nothing to do with files: class_ of the record's io.mpi. */
+enum io_mpi_class {
+	IO_MPI_POINT_TO_POINT,
+	IO_MPI_COLLECTIVE,
+	IO_MPI_WAIT, /* and test, probe: for what was begun before */
+	IO_MPI_ONE_SIDED,
+	IO_MPI_START, /* init, finalize, abort, spawn; what makes and frees communicators */
+	IO_MPI_OTHER,
+	IO_MPI_CLASSES
+};
+
 struct io_taker {
 	/* Once, before all else. Not 0: it takes no part. */
 	int (*start)(void);
@@ -36,6 +47,12 @@ struct io_taker {
 	void (*dropped)(uint64_t calls);
 	/* In a forked child: forget all; handles and texts come anew when they are used. */
 	void (*child)(void);
+	/* Calls of MPI that are in no event, since they are not about files; each once, the
+	 * outermost only, in batches as above. call is enum io_mpi_class; depth, thread, begin_ns
+	 * and end_ns are as in events, all else is 0. They are within no call of an event (what
+	 * events they have within them has depth 1 and more), so time in them and in events of
+	 * depth 0 of one thread is disjoint. */
+	void (*mpi)(const struct io_event *e, size_t n);
 };
 
 /* Those that there are; any may be NULL members but events. */
