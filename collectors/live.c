@@ -31,8 +31,10 @@ bool live_is_on(void)
 int live_lock(void)
 {
 	int rc = lock_take(&live.lock);
-	if (!rc)
+	if (!rc) {
 		live_marks_tell();
+		host_tell();
+	}
 	return rc;
 }
 

@@ -24,6 +24,7 @@ struct live_options {
 	const char *collector, *runtime; /* static texts; runtime may be told later */
 	unsigned observes;
 	bool calls;
+	unsigned tells; /* bit 1u << enum live_host: all of that comes by live_host */
 	/* Called at the end of an entry, of the process, and before a picture is written when asked for.
 	 * False: something is missing of which no count in the picture tells. Without the lock held. May be
 	 * NULL. */
@@ -57,6 +58,13 @@ bool live_alone(void);
 
 /* Operations under way: the picture says how many never came. */
 void live_pending(int64_t change);
+
+/* A thread of the program was in I/O or another call of MPI: outermost calls only. For the collector
+ * of the device in this process, which needs it for its gap. While there is none this is a load and
+ * a branch. Not with the lock; from signal handlers, too. */
+enum live_host { LIVE_HOST_IO, LIVE_HOST_MPI };
+void live_host(enum live_host what, int64_t begin_ns, int64_t end_ns);
+bool live_host_wanted(void); /* is there one? */
 
 /* CPU time that collecting took on this thread: between the two. */
 int64_t live_cpu_begin(void);

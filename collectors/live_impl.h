@@ -21,6 +21,7 @@
 #define LIVE_NOTES 32
 #define LIVE_THREADS 64 /* that are looked at, of those that mark */
 #define LIVE_MARKS 1024 /* that wait for the next one with work for the flow */
+#define LIVE_HOSTS 1024 /* stretches of the host, the same */
 
 enum live_state {
 	LIVE_NONE,     /* not started; also in a forked child */
@@ -64,6 +65,13 @@ struct live {
 	bool announced;      /* who has the lock has it from SOON on */
 	uint64_t marks_lost; /* atomic */
 
+	/* What other collectors tell. */
+	struct roimeter_watched hosts[LIVE_HOSTS];
+	uint32_t n_hosts;    /* with hosts_lock, as what is in the list */
+	uint64_t hosts_lock; /* nothing else is taken with it */
+	uint64_t hosts_lost; /* atomic */
+	const unsigned *watchers; /* how many listen to live_host, us included; NULL: nobody */
+
 	/* The threads of the program. */
 	struct live_thread threads[LIVE_THREADS];
 	size_t n_threads;
@@ -95,6 +103,7 @@ bool live_is_on(void);
 /* live_lock.c. A lock is 0 while it is free. 0; -EDEADLK: this is a signal handler, and the thread
  * that it interrupted has the lock; -ETIMEDOUT: nobody gives it back, for the same reason. */
 int lock_take(uint64_t *word);
+bool lock_try(uint64_t *word);
 void lock_give(uint64_t *word);
 void futex_wait(uint32_t *word, uint32_t value, int64_t until); /* until: CLOCK_MONOTONIC, in ns */
 void futex_wake(uint32_t *word);
@@ -107,6 +116,11 @@ void live_unlock(void);
 void live_marks_start(void);
 void live_marks_stop(void);
 void live_marks_tell(void); /* those that wait; with the lock */
+
+/* live_host.c: what collectors tell each other */
+void host_take(const struct roimeter_watched *m); /* from another one */
+void host_tell(void);                             /* those that wait, to the flow; with the lock */
+void host_start(const struct roimeter_api *api, roimeter_watcher *self);
 
 /* live_sample.c; all with the lock. */
 void sample_here(int64_t now);    /* the calling thread marks */

@@ -66,6 +66,11 @@ int lock_take(uint64_t *word)
 	}
 }
 
+bool lock_try(uint64_t *word)
+{
+	return change(word, 0, (uint64_t)(uintptr_t)pthread_self());
+}
+
 void lock_give(uint64_t *word)
 {
 	if (__atomic_exchange_n(word, 0, __ATOMIC_RELEASE) & AWAITED)

@@ -50,6 +50,11 @@ static void put(const struct roimeter_watched *m)
 	case ROIMETER_WATCH_EXCLUDE_END_:
 		(void)flow_mark(f, FLOW_EXCLUDE_END, m->at_ns_);
 		break;
+	case ROIMETER_WATCH_TELLS_:
+		for (unsigned i = 0; i <= FLOW_MPI; i++)
+			if (m->count_ & 1u << (ROIMETER_WATCH_HOST_IO_ + i))
+				flow_host_told(f, (enum flow_host)i);
+		break;
 	}
 	PUT(live.inside, flow_inside(f));
 }
@@ -126,7 +131,9 @@ static void watcher(const struct roimeter_watched *m)
 {
 	int saved = errno;
 	bool ended = m->what_ == ROIMETER_WATCH_END_;
-	if (m->what_ < ROIMETER_WATCH_SOON_)
+	if (m->what_ > ROIMETER_WATCH_TELLS_)
+		host_take(m);
+	else if (m->what_ < ROIMETER_WATCH_SOON_)
 		take_past(m);
 	else
 		take_down(m);
@@ -176,10 +183,8 @@ static const struct roimeter_api *find(void)
 	return api ? api : api_beside();
 }
 
-static bool can_watch(const struct roimeter_api *api)
-{
-	return api->size_ >= offsetof(struct roimeter_api, watch_) + sizeof api->watch_;
-}
+#define KNOWS(api, member)                                                                         \
+	((api)->size_ >= offsetof(struct roimeter_api, member) + sizeof(api)->member)
 
 void live_marks_start(void)
 {
@@ -190,7 +195,7 @@ void live_marks_start(void)
 		return;
 	}
 	(void)api->attach_();
-	int rc = can_watch(api) ? api->watch_(watcher) : -ENOSYS;
+	int rc = KNOWS(api, watch_) ? api->watch_(watcher) : -ENOSYS;
 	if (rc == -ENOSYS)
 		live_note("the marker library in the program is older than this collector and does "
 			  "not tell of marks: where the region is is not known");
@@ -199,6 +204,8 @@ void live_marks_start(void)
 			  strerror(-rc));
 	else
 		watched = api;
+	if (watched)
+		host_start(api, watcher);
 	if (live.regions_folded)
 		live_note("%" PRIu64 " entries of the region were over before the device was used "
 			  "first, and are missing in its numbers",
@@ -207,6 +214,8 @@ void live_marks_start(void)
 
 void live_marks_stop(void)
 {
-	if (watched)
+	if (watched && KNOWS(watched, unwatch_))
+		(void)watched->unwatch_(watcher);
+	else if (watched)
 		(void)watched->watch_(NULL);
 }

@@ -306,6 +306,7 @@ static int make(struct picture *p, struct arena *a, bool final)
 	p->clock_drift_ns = live.clock_drift_ns;
 	p->clock_error_ns = live.clock_error_ns;
 	p->late_marks += (double)GET(live.marks_lost);
+	p->late_calls += (double)GET(live.hosts_lost);
 	put_notes(p, a);
 	put_cost(p);
 	return p->status ? 0 : -ENOMEM;

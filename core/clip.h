@@ -87,7 +87,7 @@ struct clip_calls {
 
 /* Region less busy, summed over processes, and its parts. NAN: not known. */
 struct clip_gap {
-	double total_ns, sync_ns, api_ns, cpu_ns, off_cpu_ns;
+	double total_ns, sync_ns, api_ns, cpu_ns, off_cpu_ns, io_ns, mpi_ns;
 };
 
 struct clip {

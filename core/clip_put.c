@@ -53,7 +53,7 @@ void clip_clear(struct clip *clip)
 		.graphs = NAN,
 		.pending = NAN,
 		.names_folded = NAN,
-		.gap = { NAN, NAN, NAN, NAN, NAN },
+		.gap = { NAN, NAN, NAN, NAN, NAN, NAN, NAN },
 		.collector_cpu_s = NAN,
 		.collector_roi_cpu_s = NAN,
 	};
@@ -281,6 +281,8 @@ static void put_gap(struct record *rec, const struct clip *clip)
 	gap->api_s = ns(clip->gap.api_ns);
 	gap->cpu_s = ns(clip->gap.cpu_ns);
 	gap->off_cpu_s = ns(clip->gap.off_cpu_ns);
+	gap->io_s = ns(clip->gap.io_ns);
+	gap->mpi_s = ns(clip->gap.mpi_ns);
 }
 
 static void put_whole(struct record *rec, const struct clip *clip)

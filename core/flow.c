@@ -322,6 +322,22 @@ void flow_thread(struct flow *f, int64_t begin_ns, int64_t end_ns, bool on)
 					      .kind = on ? KIND_ON : KIND_OFF });
 }
 
+void flow_host_told(struct flow *f, enum flow_host what)
+{
+	f->gap.told |= 1u << what;
+}
+
+/* Not by way of the ring: a program may do a million calls while the device's operations, which
+ * come late, wait there. */
+void flow_host(struct flow *f, enum flow_host what, int64_t begin_ns, int64_t end_ns)
+{
+	if (end_ns <= begin_ns || !f->gap.cap)
+		return;
+	f->gap.told |= 1u << what;
+	f->seen = later(f->seen, end_ns);
+	gap_add_late(f, what == FLOW_IO ? LANE_IO : LANE_MPI, begin_ns, end_ns);
+}
+
 void flow_untimed(struct flow *f, uint64_t n)
 {
 	f->whole.untimed += n;

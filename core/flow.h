@@ -10,7 +10,8 @@
  * and in picture.late. Windows must be known by then: what is open reaches to the end of time.
  *
  * The gap: a call or a stretch of a thread may come later than that, since it is told of when it ends;
- * how many came too late even so is picture.late_calls. Time that nothing covers is off the CPU if it
+ * how many came too late even so is picture.late_calls. Stretches of I/O and MPI wait beside the ring:
+ * when there are too many, the smallest gaps between them are closed, and counted there, too. Time that nothing covers is off the CPU if it
  * lies between the first and the last stretch of a thread that was told; if any of the gap lies before
  * or behind them, gap.cpu_ns and off_cpu_ns are null, and the parts do not sum to the total. Without
  * calls (threads) the rest of the gap is nobody's, and null. */
@@ -80,6 +81,11 @@ void flow_op(struct flow *f, const struct flow_op *op);
 void flow_call(struct flow *f, int64_t begin_ns, int64_t end_ns, bool sync);
 /* What the host's threads did, in order of time: on: at least one was on a CPU. */
 void flow_thread(struct flow *f, int64_t begin_ns, int64_t end_ns, bool on);
+/* What a thread of the host was in, in any order: told of when it ends. flow_host_told: from now on
+ * this is told; else gap.io_ns, gap.mpi_ns are null. */
+enum flow_host { FLOW_IO, FLOW_MPI };
+void flow_host_told(struct flow *f, enum flow_host what);
+void flow_host(struct flow *f, enum flow_host what, int64_t begin_ns, int64_t end_ns);
 void flow_untimed(struct flow *f, uint64_t n); /* operations without a time: in both scopes */
 void flow_dropped(struct flow *f, uint64_t n); /* records that were lost; 0: that none was is known */
 void flow_graph(struct flow *f, uint64_t n);   /* graphs that were recorded as a whole */

@@ -1,4 +1,4 @@
-/* What the host did while the device was idle: five kinds of stretches, each in order, looked at
+/* What the host did while the device was idle: seven kinds of stretches, each in order, looked at
  * together and some time later, since a long call is told of only when it ends. */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ int gap_copy(struct flow_gap *to, const struct flow_gap *from)
 		to->lanes[i].items = NULL;
 	for (int i = 0; from->cap && i < LANES; i++) {
 		const struct lane_queue *q = &from->lanes[i];
-		to->lanes[i] = (struct lane_queue){ .n = q->n - q->head };
+		to->lanes[i] = (struct lane_queue){ .n = q->n - q->head, .least_ns = q->least_ns };
 		to->lanes[i].items = malloc(from->cap * sizeof *q->items);
 		if (!to->lanes[i].items)
 			return -ENOMEM;
@@ -92,7 +92,26 @@ void gap_sweep(struct flow *f, int64_t until)
 
 /* ---- in ------------------------------------------------------------------------------------- */
 
-/* All lanes are known up to what was folded, so half of a full queue can go. */
+/* Gaps are closed, twice as large ones each time, until a quarter is left; each counts as late. */
+static void close_up(struct flow_gap *g, struct lane_queue *q)
+{
+	while (q->n > g->cap / 4) {
+		size_t kept = 0;
+		q->least_ns = q->least_ns ? 2 * q->least_ns : 256;
+		for (size_t i = 1; i < q->n; i++) {
+			if (range_ns(q->items[kept].end, q->items[i].begin) > q->least_ns) {
+				q->items[++kept] = q->items[i];
+				continue;
+			}
+			q->items[kept].end = q->items[i].end;
+			g->late_calls++;
+		}
+		q->n = kept + 1;
+	}
+}
+
+/* All lanes but those of the host are known up to what was folded, so half of a full queue can go.
+ */
 static void make_room(struct flow *f, struct lane_queue *q)
 {
 	if (q->n < f->gap.cap)
@@ -104,6 +123,8 @@ static void make_room(struct flow *f, struct lane_queue *q)
 	memmove(q->items, &q->items[q->head], (q->n - q->head) * sizeof *q->items);
 	q->n -= q->head;
 	q->head = 0;
+	if (q->n == f->gap.cap)
+		close_up(&f->gap, q);
 }
 
 static void see_thread(struct flow_gap *g, int64_t begin, int64_t end)
@@ -149,8 +170,12 @@ void gap_add_late(struct flow *f, enum lane lane, int64_t begin, int64_t end)
 	while (after > q->head && q->items[after - 1].begin > end)
 		after--;
 	size_t first = after;
-	while (first > q->head && q->items[first - 1].end >= begin) {
+	/* Gaps that are small enough are closed; which one is next to it depends on the order, so
+	 * only those behind it are looked for: most come in order. */
+	while (first > q->head && (q->items[first - 1].end >= begin ||
+				   range_ns(q->items[first - 1].end, begin) <= q->least_ns)) {
 		first--;
+		g->late_calls += q->items[first].end < begin;
 		begin = earlier(begin, q->items[first].begin);
 		end = later(end, q->items[first].end);
 	}

@@ -148,12 +148,23 @@ void names_done(struct flow_names *n);
 
 /* ---- the gap -------------------------------------------------------------------------------- */
 
-enum lane { LANE_BUSY, LANE_SYNC, LANE_API, LANE_ON, LANE_OFF, LANES, LANE_NONE = LANES };
+enum lane {
+	LANE_BUSY,
+	LANE_SYNC,
+	LANE_API,
+	LANE_IO,
+	LANE_MPI,
+	LANE_ON,
+	LANE_OFF,
+	LANES,
+	LANE_NONE = LANES
+};
 
 /* Stretches of one kind, disjoint, in order, waiting to be looked at together with the others. */
 struct lane_queue {
 	struct range *items;
-	size_t head, n; /* [head, n) are there */
+	size_t head, n;    /* [head, n) are there */
+	uint64_t least_ns; /* a gap up to this is closed at once */
 };
 
 /* In order of precedence. What no thread's stretch covers between the first and the last of them is
@@ -168,6 +179,7 @@ struct flow_gap {
 	int64_t threads_from, threads_to; /* begin of the first, end of the last */
 	bool threads_seen;
 	uint64_t late_calls; /* calls and stretches whose begin came too late */
+	unsigned told;       /* bit 1u << enum flow_host: somebody tells */
 };
 
 int gap_init(struct flow_gap *g, size_t cap);

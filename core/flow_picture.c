@@ -234,6 +234,10 @@ static void put_gap(const struct flow *c, struct picture *ret)
 		ret->gap.sync_ns = (double)g->ns[LANE_SYNC];
 		ret->gap.api_ns = (double)g->ns[LANE_API];
 	}
+	if (g->told & 1u << FLOW_IO)
+		ret->gap.io_ns = (double)g->ns[LANE_IO];
+	if (g->told & 1u << FLOW_MPI)
+		ret->gap.mpi_ns = (double)g->ns[LANE_MPI];
 	if (c->options.threads && unknown == 0) {
 		ret->gap.cpu_ns = (double)g->ns[LANE_ON];
 		ret->gap.off_cpu_ns = (double)g->ns[LANE_OFF];

@@ -66,6 +66,13 @@ static void add_calls(struct clip_calls *to, const struct picture_sums *from)
 	to->sync_ns += whole_number(from->sync_ns);
 }
 
+/* So many at least. */
+static void add_at_least(double *sum, double x)
+{
+	if (known(x))
+		*sum = known(*sum) ? *sum + x : x;
+}
+
 static void add_region(struct clip *ret, const struct picture *p)
 {
 	uint64_t entries = whole_number(p->entries), wall = whole_number(p->wall_ns);
@@ -83,13 +90,9 @@ static void add_region(struct clip *ret, const struct picture *p)
 	add_num(&ret->gap.api_ns, p->gap.api_ns, first);
 	add_num(&ret->gap.cpu_ns, p->gap.cpu_ns, first);
 	add_num(&ret->gap.off_cpu_ns, p->gap.off_cpu_ns, first);
-}
-
-/* So many at least. */
-static void add_at_least(double *sum, double x)
-{
-	if (known(x))
-		*sum = known(*sum) ? *sum + x : x;
+	/* Where one process does not tell, this is in its other parts. */
+	add_at_least(&ret->gap.io_ns, p->gap.io_ns);
+	add_at_least(&ret->gap.mpi_ns, p->gap.mpi_ns);
 }
 
 static void add_losses(struct clip *ret, const struct picture *p, bool *drops_known)

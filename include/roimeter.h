@@ -77,7 +77,11 @@ enum {
 	ROIMETER_WATCH_BEGIN_,
 	ROIMETER_WATCH_END_,
 	ROIMETER_WATCH_EXCLUDE_BEGIN_,
-	ROIMETER_WATCH_EXCLUDE_END_
+	ROIMETER_WATCH_EXCLUDE_END_,
+	/* Of collectors, for each other. */
+	ROIMETER_WATCH_TELLS_,    /* count_: which of these are told of from now on, 1 << kind */
+	ROIMETER_WATCH_HOST_IO_,  /* a thread was in I/O, at_ns_ to until_ns_ */
+	ROIMETER_WATCH_HOST_MPI_  /* in another call of MPI */
 };
 
 /* What the library offers. Members are only ever added at the end. */
@@ -94,8 +98,14 @@ struct roimeter_api {
 	void (*phase_end_)(void);
 	void (*sync_)(void);
 	int (*measuring_)(void); /* 1 while marks are recorded */
-	/* Be told of all marks of this process from now on; NULL: of none. 0 or a negative errno. */
+	/* Be told of all marks of this process from now on; NULL: nobody is. 0 or a negative errno. */
 	int (*watch_)(roimeter_watcher *watcher_);
+	int (*unwatch_)(roimeter_watcher *watcher_); /* this one no more */
+	/* Tell all other watchers TELLS, HOST_IO, HOST_MPI. from_: one's own watcher. */
+	void (*tell_)(roimeter_watcher *from_, const struct roimeter_watched *what_);
+	/* Where the number of watchers stands, as long as the process lives: with one there is nobody
+	 * else to be told. NULL: no memory. */
+	const unsigned *(*watchers_)(void);
 };
 
 /* There when the program was linked with the library. */

@@ -385,15 +385,18 @@ const struct roimeter_api *guest_attach(void)
 	return api;
 }
 
-/* The library at work may be an older copy, which can't be watched. */
-static int watch_elsewhere(const struct roimeter_api *other, roimeter_watcher *watcher)
+/* The library at work may be an older copy, which can't be watched, or has room for one. */
+#define KNOWS(api, member)                                                                         \
+	((api)->size_ >= __builtin_offsetof(struct roimeter_api, member) + sizeof(api)->member)
+
+static int watch_elsewhere(const struct roimeter_api *other, roimeter_watcher *watcher, bool stop)
 {
-	bool knows = other->size_ >=
-		     __builtin_offsetof(struct roimeter_api, watch_) + sizeof other->watch_;
-	return knows ? other->watch_(watcher) : -ENOSYS;
+	if (stop && KNOWS(other, unwatch_))
+		return other->unwatch_(watcher);
+	return KNOWS(other, watch_) ? other->watch_(stop ? NULL : watcher) : -ENOSYS;
 }
 
-int guest_watch(roimeter_watcher *watcher)
+static int watch(roimeter_watcher *watcher, bool stop)
 {
 	struct inside inside;
 	if (!inside_enter(&inside))
@@ -406,11 +409,41 @@ int guest_watch(roimeter_watcher *watcher)
 		if (g->state == GUEST_FRESH)
 			guest_start(g);
 		other = g->other;
-		rc = other ? 0 : watch_start(g, watcher);
+		rc = other ? 0 : stop ? watch_stop(g, watcher) : watch_start(g, watcher);
 		(void)pthread_mutex_unlock(&g->lock);
 	}
 	inside_leave(&inside);
-	return other ? watch_elsewhere(other, watcher) : rc;
+	return other ? watch_elsewhere(other, watcher, stop) : rc;
+}
+
+int guest_watch(roimeter_watcher *watcher)
+{
+	return watch(watcher, !watcher);
+}
+
+int guest_unwatch(roimeter_watcher *watcher)
+{
+	return watcher ? watch(watcher, true) : -EINVAL;
+}
+
+/* From anywhere, signal handlers included: without a lock. */
+void guest_tell(roimeter_watcher *from, const struct roimeter_watched *what)
+{
+	struct guest *g = GET_ACQUIRE(guest);
+	int saved = errno;
+	if (g && g->other && KNOWS(g->other, tell_))
+		g->other->tell_(from, what);
+	else if (g && !g->other)
+		watch_tell(g, from, what);
+	errno = saved;
+}
+
+const unsigned *guest_watchers(void)
+{
+	struct guest *g = guest_find();
+	if (g && g->other)
+		return KNOWS(g->other, watchers_) ? g->other->watchers_() : NULL;
+	return g ? &g->n_watchers : NULL;
 }
 
 int guest_measuring(void)

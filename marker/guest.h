@@ -26,6 +26,7 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 #define PHASE_DEPTH 16
+#define MAX_WATCHERS 4
 #define MAX_THREADS 2048 /* that mark at the same time; more are counted as lost */
 
 enum mark {
@@ -97,7 +98,9 @@ struct guest {
 	uint64_t pair_every, pair_last, pair_first, pair_kept; /* ticks */
 	uint32_t pair_busy;
 
-	roimeter_watcher *watcher; /* a collector of this process, or NULL */
+	roimeter_watcher *watchers[MAX_WATCHERS]; /* collectors of this process; NULL: a free place */
+	uint32_t n_watchers;
+	uint64_t tells; /* what they said that they tell each other */
 	uint32_t slots;            /* of threads, in use or free */
 	uint64_t dev, ino;
 	uint32_t in_memory;   /* the log has no name, but memory_fd */
@@ -120,6 +123,9 @@ enum live live_kind(void);
 const struct roimeter_api *guest_attach(void);
 int guest_measuring(void);
 int guest_watch(roimeter_watcher *watcher);
+int guest_unwatch(roimeter_watcher *watcher);
+void guest_tell(roimeter_watcher *from, const struct roimeter_watched *what);
+const unsigned *guest_watchers(void);
 void mark_slow(enum mark what, const char *name);
 
 /* log.c: the file */
@@ -191,6 +197,8 @@ void told_exclude_begin(struct mark_thread *t);
 uint64_t told_exclude_end(struct mark_thread *t);
 void told_merged(struct mark_thread *t, bool excluding); /* its open entry is part of another now */
 int watch_start(struct guest *g, roimeter_watcher *w);   /* with the lock; 0 or a negative errno */
+int watch_stop(struct guest *g, roimeter_watcher *w);    /* NULL: all; with the lock */
+void watch_tell(struct guest *g, roimeter_watcher *from, const struct roimeter_watched *what);
 
 /* device.c */
 void *symbol_of(const char *const *libraries, int mode, const char *name); /* NULL at their end */

@@ -191,4 +191,7 @@ const struct roimeter_api roimeter_api_1 __attribute__((visibility("default"))) 
 	.sync_ = device_sync,
 	.measuring_ = guest_measuring,
 	.watch_ = guest_watch,
+	.unwatch_ = guest_unwatch,
+	.tell_ = guest_tell,
+	.watchers_ = guest_watchers,
 };

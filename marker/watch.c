@@ -18,19 +18,18 @@
  * on.
  *
  * What is told is told from inside of a mark: the watcher must not mark, and not wait for a thread
- * that does. A forked child has no watcher. */
+ * that does. A forked child has no watcher.
+ *
+ * Several collectors may watch, each is told all of it, one after the other. They tell each other
+ * by the same way what only one of them sees: TELLS says what will come, and is told to those that
+ * come later, too; HOST_IO and HOST_MPI are stretches of a thread, told when they end, outside of
+ * marks and from any thread or signal handler, so the watcher must not wait there at all. */
 #define _GNU_SOURCE
 #include "marker/guest.h"
 
 #include <errno.h>
 
 #define STARTED_WITH "roimeter:roi"
-
-static roimeter_watcher *watcher(void)
-{
-	struct guest *g = GET_ACQUIRE(guest);
-	return g ? GET_ACQUIRE(g->watcher) : NULL;
-}
 
 static uint32_t number_of(const struct mark_thread *t)
 {
@@ -46,22 +45,38 @@ static void tell(roimeter_watcher *w, const struct mark_thread *t, int what, lon
 	w(&mark);
 }
 
+static bool watched(void)
+{
+	struct guest *g = GET_ACQUIRE(guest);
+	return g && GET(g->n_watchers);
+}
+
+/* Always in the same order: each may keep a lock from SOON on. */
+static void tell_all(const struct mark_thread *t, int what, long long at_ns)
+{
+	struct guest *g = GET_ACQUIRE(guest);
+	for (size_t i = 0; g && i < MAX_WATCHERS; i++) {
+		roimeter_watcher *w = GET_ACQUIRE(g->watchers[i]);
+		if (w)
+			tell(w, t, what, at_ns);
+	}
+}
+
 static uint64_t told_open(const struct mark_thread *t, int what)
 {
-	roimeter_watcher *w = watcher();
-	if (w)
-		tell(w, t, ROIMETER_WATCH_SOON_, 0);
+	bool are = watched();
+	if (are)
+		tell_all(t, ROIMETER_WATCH_SOON_, 0);
 	uint64_t now = clock_tick();
-	if (w)
-		tell(w, t, what, (long long)clock_monotonic_ns());
+	if (are)
+		tell_all(t, what, (long long)clock_monotonic_ns());
 	return now;
 }
 
 static void told_close(const struct mark_thread *t, int what)
 {
-	roimeter_watcher *w = watcher();
-	if (w)
-		tell(w, t, what, (long long)clock_monotonic_ns());
+	if (watched())
+		tell_all(t, what, (long long)clock_monotonic_ns());
 }
 
 static bool profiled(void)
@@ -79,11 +94,9 @@ uint64_t told_begin(struct mark_thread *t)
 void told_end(struct mark_thread *t, bool excluding)
 {
 	long long at = (long long)clock_monotonic_ns();
-	roimeter_watcher *w = watcher();
-	if (w && excluding)
-		tell(w, t, ROIMETER_WATCH_EXCLUDE_END_, at);
-	if (w)
-		tell(w, t, ROIMETER_WATCH_END_, at);
+	if (excluding)
+		tell_all(t, ROIMETER_WATCH_EXCLUDE_END_, at);
+	tell_all(t, ROIMETER_WATCH_END_, at);
 	if (profiled()) {
 		if (excluding)
 			range_pop();
@@ -235,26 +248,67 @@ static void tell_unrecorded(roimeter_watcher *w, const struct guest *g)
 	}
 }
 
+static void tell_now(struct guest *g, roimeter_watcher *w)
+{
+	struct past p = { .w = w };
+	w(&(struct roimeter_watched){ .what_ = ROIMETER_WATCH_START_,
+				      .at_ns_ = (long long)clock_monotonic_ns(),
+				      .log_ = g->state == GUEST_LOGGING ? g->header : NULL });
+	if (g->state == GUEST_LOGGING)
+		tell_log(&p, g);
+	tell_unrecorded(w, g);
+	if (g->tells)
+		w(&(struct roimeter_watched){ .what_ = ROIMETER_WATCH_TELLS_, .count_ = g->tells });
+}
+
+/* Its place; -EBUSY: there is none. */
+static int place_of(const struct guest *g, roimeter_watcher *w)
+{
+	for (int i = 0; i < MAX_WATCHERS; i++)
+		if (g->watchers[i] == w)
+			return i;
+	return -EBUSY;
+}
+
 int watch_start(struct guest *g, roimeter_watcher *w)
 {
-	if (g->watcher && w)
-		return g->watcher == w ? 0 : -EBUSY;
+	if (place_of(g, w) >= 0)
+		return 0;
+	int place = place_of(g, NULL);
+	if (place < 0)
+		return place;
 	if (!threads_hold(g))
 		return -EAGAIN;
-	if (w) {
-		struct past p = { .w = w };
-		w(&(struct roimeter_watched){ .what_ = ROIMETER_WATCH_START_,
-					      .at_ns_ = (long long)clock_monotonic_ns(),
-					      .log_ = g->state == GUEST_LOGGING ? g->header
-										: NULL });
-		if (g->state == GUEST_LOGGING)
-			tell_log(&p, g);
-		tell_unrecorded(w, g);
-		PUT(ranges_wanted, GET(ranges_wanted) | RANGES_WATCHER);
-	} else {
-		PUT(ranges_wanted, GET(ranges_wanted) & ~(uint32_t)RANGES_WATCHER);
-	}
-	PUT_RELEASE(g->watcher, w);
+	tell_now(g, w);
+	PUT(ranges_wanted, GET(ranges_wanted) | RANGES_WATCHER);
+	PUT_RELEASE(g->watchers[place], w);
+	PUT(g->n_watchers, g->n_watchers + 1);
 	threads_release(g);
 	return 0;
+}
+
+int watch_stop(struct guest *g, roimeter_watcher *w)
+{
+	if (!threads_hold(g))
+		return -EAGAIN;
+	for (int i = 0; i < MAX_WATCHERS; i++)
+		if (g->watchers[i] && (!w || g->watchers[i] == w)) {
+			PUT_RELEASE(g->watchers[i], NULL);
+			PUT(g->n_watchers, g->n_watchers - 1);
+		}
+	if (!g->n_watchers)
+		PUT(ranges_wanted, GET(ranges_wanted) & ~(uint32_t)RANGES_WATCHER);
+	threads_release(g);
+	return 0;
+}
+
+void watch_tell(struct guest *g, roimeter_watcher *from, const struct roimeter_watched *what)
+{
+	if (what->what_ == ROIMETER_WATCH_TELLS_)
+		(void)__atomic_fetch_or(&g->tells, (uint64_t)what->count_, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < MAX_WATCHERS; i++) {
+		roimeter_watcher *w = GET_ACQUIRE(g->watchers[i]);
+		if (w && w != from)
+			w(what);
+	}
 }

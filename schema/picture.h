@@ -57,7 +57,9 @@
 	F(num, sync_ns, "ns", "in a runtime call that waits for the device")                    \
 	F(num, api_ns, "ns", "in another call of the runtime")                                  \
 	F(num, cpu_ns, "ns", "on the CPU")                                                      \
-	F(num, off_cpu_ns, "ns", "off the CPU")
+	F(num, off_cpu_ns, "ns", "off the CPU")                                                 \
+	F(num, io_ns, "ns", "in I/O; comes behind api_ns, where it was looked at")              \
+	F(num, mpi_ns, "ns", "in another call of MPI; comes behind io_ns")
 
 #define PICTURE_FIELDS(F, B, L)                                                                 \
 	F(txt, schema, "", "roimeter-picture/1")                                                \

@@ -18,7 +18,8 @@
 enum { SPAN = 500, DEVICES = 3, NAMES = 4, EVENTS = 160 };
 enum { SHIFT = 17 }; /* the time line does not begin at 0 */
 
-enum what { OP, CALL, SLICE, MARK, RANGE };
+enum what { OP, CALL, SLICE, HOST, MARK, RANGE };
+enum { LANES = 6 }; /* sync, api, io, mpi, on, off */
 
 struct event {
 	enum what what;
@@ -52,7 +53,7 @@ struct model_sums {
 };
 
 struct model {
-	bool roi[SPAN], exclude[SPAN], window[SPAN], lane[4][SPAN];
+	bool roi[SPAN], exclude[SPAN], window[SPAN], lane[LANES][SPAN];
 	bool busy[DEVICES][CATEGORIES][SPAN];
 	struct model_sums in, whole;
 	int64_t now, threads_from, threads_to;
@@ -131,9 +132,11 @@ static void apply(struct model *m, const struct event *e)
 		if (inside == ns)
 			count_call(&m->in, e);
 	} else if (e->what == SLICE) {
-		paint(m->lane[e->flag ? 2 : 3], e->begin, e->end);
+		paint(m->lane[e->flag ? 4 : 5], e->begin, e->end);
 		m->threads_from = e->begin < m->threads_from ? e->begin : m->threads_from;
 		m->threads_to = e->end > m->threads_to ? e->end : m->threads_to;
+	} else if (e->what == HOST) {
+		paint(m->lane[e->flag ? 2 : 3], e->begin, e->end);
 	}
 }
 
@@ -252,28 +255,30 @@ static void compare_ops(const struct model_sums *s, const struct picture_op *ops
 
 static void compare_gap(const struct model *m, const struct picture_gap *gap)
 {
-	uint64_t total = 0, lane[4] = { 0 }, unknown = 0;
+	uint64_t total = 0, lane[LANES] = { 0 }, unknown = 0;
 	bool busy[SPAN];
 	unite(m, -1, -1, true, busy);
 	for (int t = 0; t < SPAN; t++) {
 		if (!m->window[t] || busy[t])
 			continue;
 		int i = 0;
-		while (i < 4 && !m->lane[i][t])
+		while (i < LANES && !m->lane[i][t])
 			i++;
 		bool told = t >= m->threads_from && t < m->threads_to;
 		total++;
-		unknown += i == 4 && !told;
-		lane[i < 4 ? i : 3] += i < 4 || told;
+		unknown += i == LANES && !told;
+		lane[i < LANES ? i : LANES - 1] += i < LANES || told;
 	}
 	SAME(gap->total_ns, total);
 	SAME(gap->sync_ns, lane[0]);
 	SAME(gap->api_ns, lane[1]);
+	SAME(gap->io_ns, lane[2]);
+	SAME(gap->mpi_ns, lane[3]);
 	assert_true(known(gap->cpu_ns) == (unknown == 0));
 	assert_true(known(gap->off_cpu_ns) == (unknown == 0));
 	if (unknown == 0) {
-		SAME(gap->cpu_ns, lane[2]);
-		SAME(gap->off_cpu_ns, lane[3]);
+		SAME(gap->cpu_ns, lane[4]);
+		SAME(gap->off_cpu_ns, lane[5]);
 	}
 }
 
@@ -319,6 +324,8 @@ static struct flow *new_flow(size_t slots)
 		.observes = ALL, .slots = slots, .keep_busy = true, .calls = true, .threads = true
 	};
 	assert_int_equal(flow_new(&f, &o, NULL), 0);
+	flow_host_told(f, FLOW_IO);
+	flow_host_told(f, FLOW_MPI);
 	for (int i = 0; i < DEVICES; i++)
 		assert_int_equal(flow_device(f, devices[i], NULL), i);
 	return f;
@@ -339,6 +346,9 @@ static void tell(struct flow *f, const struct event *e)
 		break;
 	case SLICE:
 		flow_thread(f, begin, end, e->flag);
+		break;
+	case HOST:
+		flow_host(f, e->flag ? FLOW_IO : FLOW_MPI, begin, end);
 		break;
 	case MARK:
 		assert_int_equal(flow_mark(f, e->mark, begin), 0);
@@ -371,6 +381,7 @@ static struct event random_event(void)
 {
 	struct event e = { .what = dice(4)   ? OP
 				   : dice(3) ? CALL
+				   : dice(2) ? HOST
 					     : SLICE,
 			   .begin = dice(SPAN - 60),
 			   .bytes = dice(100),

@@ -30,8 +30,9 @@
 #define OPS 2000000
 #define MOVES COPY_H2D
 #define ROUNDS 100
-#define PATIENCE_S 120 /* a slow machine with a sanitizer; a process that waits for ever is found  \
-			*/
+#define PATIENCE_S                                                                                 \
+	120 /* a slow machine with a sanitizer; a process that waits for ever is found             \
+	     */
 
 /* ThreadSanitizer holds signals back, has a thread of its own, makes vfork a fork, and refuses
  * threads in a child of a process with threads. */
@@ -161,8 +162,8 @@ static void entry_of_ten(void)
 
 static pid_t first; /* the process that runs the tests */
 
-/* LeakSanitizer asks. Processes under test leave by exit with all that the tests before them hold, and
- * a forked child with its parent's flow, which it never touches. */
+/* LeakSanitizer asks. Processes under test leave by exit with all that the tests before them hold,
+ * and a forked child with its parent's flow, which it never touches. */
 int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {
@@ -795,6 +796,54 @@ static void threads_that_mark_together_are_told_while_operations_come(void **sta
 	assert_ended(YES, true);
 }
 
+static uint32_t heard; /* BEGINs of the other collector */
+
+static void other_collector(const struct roimeter_watched *m)
+{
+	heard += m->what_ == ROIMETER_WATCH_BEGIN_;
+}
+
+static void stretch(int what, int64_t begin, int64_t end)
+{
+	struct roimeter_watched m = { .what_ = what, .at_ns_ = begin, .until_ns_ = end };
+	roimeter_api_1.tell_(other_collector, &m);
+}
+
+/* 3000 stretches of I/O, each 2 us and a gap of as much; one of MPI over all of them. */
+static void another_tells(void)
+{
+	struct roimeter_watched will = { .what_ = ROIMETER_WATCH_TELLS_,
+					 .count_ = 3u << ROIMETER_WATCH_HOST_IO_ };
+	if (roimeter_api_1.watch_(other_collector) || *roimeter_api_1.watchers_() != 2)
+		_exit(96);
+	roimeter_api_1.tell_(other_collector, &will);
+	ROIMETER_BEGIN();
+	int64_t begin = live_now();
+	spin(13000000);
+	for (int64_t i = 0; i < 3000; i++)
+		stretch(ROIMETER_WATCH_HOST_IO_, begin + 4000 * i, begin + 4000 * i + 2000);
+	stretch(ROIMETER_WATCH_HOST_MPI_, begin, begin + 12000000);
+	ROIMETER_END();
+	if (heard != 1 || roimeter_api_1.unwatch_(other_collector) ||
+	    *roimeter_api_1.watchers_() != 1)
+		_exit(95);
+	entry_of_ten();
+	if (heard != 1)
+		_exit(94);
+}
+
+static void what_another_collector_tells_of_the_host_is_in_the_gap(void **state)
+{
+	(void)state;
+	struct seen s;
+	assert_int_equal(await(launch(another_tells)), 0);
+	look(&s);
+	assert_true(s.p.gap.io_ns == 3000 * 2000);
+	assert_true(s.p.gap.mpi_ns == 3000 * 2000);
+	assert_true(s.p.late_calls == 0);
+	arena_free(&s.arena);
+}
+
 int main(void)
 {
 	first = getpid();
@@ -818,6 +867,8 @@ int main(void)
 		cmocka_unit_test_setup(a_full_disk_keeps_the_picture_before, begin_empty),
 		cmocka_unit_test_setup(a_folder_that_is_gone_for_a_while_is_no_harm, begin_empty),
 		cmocka_unit_test_setup(threads_come_and_go, begin_empty),
+		cmocka_unit_test_setup(what_another_collector_tells_of_the_host_is_in_the_gap,
+				       begin_empty),
 		cmocka_unit_test_setup(threads_that_mark_together_are_told_while_operations_come,
 				       begin_empty),
 	};
