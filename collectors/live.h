@@ -41,6 +41,9 @@ int live_start(const struct live_options *o);
 /* Nothing was or will be seen, and why: status as in the picture. The picture is written at once. */
 void live_refuse(const char *status, const char *why_format, ...) __attribute__((format(printf, 2, 3)));
 
+/* One more with each mark of the program, by the thread that marks. */
+extern uint32_t live_marked;
+
 /* Sentences for the caveats; each once. */
 void live_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void live_runtime(const char *runtime);

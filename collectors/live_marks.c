@@ -11,6 +11,8 @@
 
 static const struct roimeter_api *watched;
 
+uint32_t live_marked;
+
 static bool in_time(const struct roimeter_watched *m)
 {
 	return m->until_ns_ > m->at_ns_;
@@ -131,6 +133,7 @@ static void watcher(const struct roimeter_watched *m)
 {
 	int saved = errno;
 	bool ended = m->what_ == ROIMETER_WATCH_END_;
+	ADD(live_marked, 1);
 	if (m->what_ > ROIMETER_WATCH_TELLS_)
 		host_take(m);
 	else if (m->what_ < ROIMETER_WATCH_SOON_)

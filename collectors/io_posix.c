@@ -1,0 +1,200 @@
+/* Calls that move bytes by a descriptor. */
+#include "collectors/io_wrap.h"
+
+#include <limits.h>
+#include <sys/uio.h>
+
+struct moved {
+	struct io_span c;
+	struct io_open *o;
+	bool skip; /* one of our own files */
+};
+
+/* False: go on, and do nothing else. */
+static bool moved_begin(struct moved *m, int fd)
+{
+	if (!io_begin(&m->c))
+		return false;
+	m->o = io_open_of(fd);
+	m->c.tick = io_now(); /* what we do is not the call's time */
+	return true;
+}
+
+/* Of the descriptor's own place. */
+static ssize_t moved_end(const struct moved *m, enum io_call call, ssize_t rc, size_t asked)
+{
+	int64_t result = io_result(rc);
+	io_end(&m->c, call, result, io_place_move(m->o, rc), ARGS(io_number(m->o), (int64_t)asked));
+	return rc;
+}
+
+WRAP(ssize_t, read, int fd, void *to, size_t n)
+{
+	struct moved m;
+	if (!moved_begin(&m, fd))
+		return NEXT(read)(fd, to, n);
+	return moved_end(&m, IO_read, NEXT(read)(fd, to, n), n);
+}
+
+WRAP(ssize_t, __read_chk, int fd, void *to, size_t n, size_t room)
+{
+	struct moved m;
+	if (!moved_begin(&m, fd))
+		return NEXT(__read_chk)(fd, to, n, room);
+	return moved_end(&m, IO_read, NEXT(__read_chk)(fd, to, n, room), n);
+}
+
+WRAP(ssize_t, write, int fd, const void *from, size_t n)
+{
+	struct moved m;
+	if (!moved_begin(&m, fd))
+		return NEXT(write)(fd, from, n);
+	return moved_end(&m, IO_write, NEXT(write)(fd, from, n), n);
+}
+
+/* ---- at a place of the caller's -----------------------------------------------------------------
+ */
+
+static ssize_t moved_at(const struct moved *m, enum io_call call, ssize_t rc, size_t asked,
+			off_t at)
+{
+	bool nowhere = m->o && (m->o->placeless && call == IO_pwrite); /* Linux appends */
+	io_end(&m->c, call, io_result(rc), nowhere ? IO_NO_PLACE : at,
+	       ARGS(io_number(m->o), (int64_t)asked, at));
+	return rc;
+}
+
+WRAP(ssize_t, pread, int fd, void *to, size_t n, off_t at)
+{
+	struct moved m;
+	if (!moved_begin(&m, fd))
+		return NEXT(pread)(fd, to, n, at);
+	return moved_at(&m, IO_pread, NEXT(pread)(fd, to, n, at), n, at);
+}
+ALSO(pread64, pread);
+
+WRAP(ssize_t, __pread_chk, int fd, void *to, size_t n, off_t at, size_t room)
+{
+	struct moved m;
+	if (!moved_begin(&m, fd))
+		return NEXT(__pread_chk)(fd, to, n, at, room);
+	return moved_at(&m, IO_pread, NEXT(__pread_chk)(fd, to, n, at, room), n, at);
+}
+ALSO(__pread64_chk, __pread_chk);
+
+WRAP(ssize_t, pwrite, int fd, const void *from, size_t n, off_t at)
+{
+	struct moved m;
+	if (!moved_begin(&m, fd))
+		return NEXT(pwrite)(fd, from, n, at);
+	return moved_at(&m, IO_pwrite, NEXT(pwrite)(fd, from, n, at), n, at);
+}
+ALSO(pwrite64, pwrite);
+
+/* ---- in parts -----------------------------------------------------------------------------------
+ */
+
+/* After the call: it has read them, so they are there unless it said EFAULT or EINVAL. */
+static int64_t bytes_of(const struct iovec *parts, int n, ssize_t rc)
+{
+	int64_t bytes = 0;
+	if (rc < 0 && (errno == EFAULT || errno == EINVAL))
+		return 0;
+	for (int i = 0; i < n && i < IOV_MAX; i++)
+		bytes += (int64_t)parts[i].iov_len;
+	return bytes;
+}
+
+static ssize_t moved_parts(const struct moved *m, enum io_call call, ssize_t rc,
+			   const struct iovec *parts, int n)
+{
+	int64_t result = io_result(rc);
+	io_end(&m->c, call, result, io_place_move(m->o, rc),
+	       ARGS(io_number(m->o), bytes_of(parts, n, rc), n));
+	return rc;
+}
+
+WRAP(ssize_t, readv, int fd, const struct iovec *parts, int n)
+{
+	struct moved m;
+	if (!moved_begin(&m, fd))
+		return NEXT(readv)(fd, parts, n);
+	return moved_parts(&m, IO_readv, NEXT(readv)(fd, parts, n), parts, n);
+}
+
+WRAP(ssize_t, writev, int fd, const struct iovec *parts, int n)
+{
+	struct moved m;
+	if (!moved_begin(&m, fd))
+		return NEXT(writev)(fd, parts, n);
+	return moved_parts(&m, IO_writev, NEXT(writev)(fd, parts, n), parts, n);
+}
+
+static ssize_t moved_parts_at(const struct moved *m, enum io_call call, ssize_t rc,
+			      const struct iovec *parts, int n, off_t at, int flags)
+{
+	int64_t result = io_result(rc), place = at;
+	bool own = at == -1 && (call == IO_preadv2 || call == IO_pwritev2);
+	if (own)
+		place = io_place_move(m->o, rc);
+	else if (m->o && m->o->placeless && (call == IO_pwritev || call == IO_pwritev2))
+		place = IO_NO_PLACE;
+	io_end(&m->c, call, result, place,
+	       ARGS(io_number(m->o), bytes_of(parts, n, rc), at, n, flags));
+	return rc;
+}
+
+WRAP(ssize_t, preadv, int fd, const struct iovec *parts, int n, off_t at)
+{
+	struct moved m;
+	if (!moved_begin(&m, fd))
+		return NEXT(preadv)(fd, parts, n, at);
+	return moved_parts_at(&m, IO_preadv, NEXT(preadv)(fd, parts, n, at), parts, n, at, 0);
+}
+ALSO(preadv64, preadv);
+
+WRAP(ssize_t, pwritev, int fd, const struct iovec *parts, int n, off_t at)
+{
+	struct moved m;
+	if (!moved_begin(&m, fd))
+		return NEXT(pwritev)(fd, parts, n, at);
+	return moved_parts_at(&m, IO_pwritev, NEXT(pwritev)(fd, parts, n, at), parts, n, at, 0);
+}
+ALSO(pwritev64, pwritev);
+
+WRAP(ssize_t, preadv2, int fd, const struct iovec *parts, int n, off_t at, int flags)
+{
+	struct moved m;
+	if (!moved_begin(&m, fd))
+		return NEXT(preadv2)(fd, parts, n, at, flags);
+	return moved_parts_at(&m, IO_preadv2, NEXT(preadv2)(fd, parts, n, at, flags), parts, n, at,
+			      flags);
+}
+ALSO(preadv64v2, preadv2);
+
+WRAP(ssize_t, pwritev2, int fd, const struct iovec *parts, int n, off_t at, int flags)
+{
+	struct moved m;
+	if (!moved_begin(&m, fd))
+		return NEXT(pwritev2)(fd, parts, n, at, flags);
+	return moved_parts_at(&m, IO_pwritev2, NEXT(pwritev2)(fd, parts, n, at, flags), parts, n,
+			      at, flags);
+}
+ALSO(pwritev64v2, pwritev2);
+
+/* ---- where --------------------------------------------------------------------------------------
+ */
+
+WRAP(off_t, lseek, int fd, off_t by, int whence)
+{
+	struct moved m;
+	if (!moved_begin(&m, fd))
+		return NEXT(lseek)(fd, by, whence);
+	off_t rc = NEXT(lseek)(fd, by, whence);
+	int64_t result = io_result(rc);
+	if (rc >= 0)
+		io_place_set(m.o, rc);
+	io_end(&m.c, IO_lseek, result, IO_NO_PLACE, ARGS(io_number(m.o), by, whence));
+	return rc;
+}
+ALSO(lseek64, lseek);

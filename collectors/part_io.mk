@@ -1,0 +1,25 @@
+# The collector `io`, preloaded: it has functions of libc by their names. What its own parts call of these
+# goes past them, by way of io_own.c.
+IO_OWN := $(shell sed -n 's/^OWN.[^,]*, *\([a-z_0-9]*\),.*/\1/p' collectors/io_own.c 2>/dev/null)
+
+IO_LINK = $(addprefix -Wl$(comma)--wrap=,$(IO_OWN)) -Wl,--version-script=collectors/io.map
+
+$(B)/libroimeter-io.so: $(patsubst %.c,$(B)/guest/%.o,$(wildcard collectors/io.c collectors/io_*.c)) $(B)/guest.a
+	$(COLLECTOR_LINK) $(IO_LINK) -o $@ $^ -lpthread -ldl -lm
+ALL += $(B)/libroimeter-io.so
+COLLECTOR_LIBRARIES += $(B)/libroimeter-io.so
+
+# The same with a taker that writes down what it is told, for tests/system/io.
+IO_ALONE := $(patsubst %.c,$(B)/guest/%.o,$(filter-out collectors/io_counter% collectors/io_capture%, \
+	$(wildcard collectors/io.c collectors/io_*.c)))
+$(B)/tests/tools/libio-alone.so: $(IO_ALONE) $(B)/guest/tests/tools/io_taker.o $(B)/guest.a
+	@mkdir -p $(@D)
+	$(COLLECTOR_LINK) $(IO_LINK) -o $@ $^ -lpthread -ldl -lm
+CHECK_NEEDS += $(B)/tests/tools/libio-alone.so
+
+# Programs of users, so never with a sanitizer.
+IO_PROGRAMS := $(patsubst tests/fixtures/io/%.c,$(B)/tests/tools/io_%,$(wildcard tests/fixtures/io/*.c))
+$(IO_PROGRAMS): $(B)/tests/tools/io_%: tests/fixtures/io/%.c include/roimeter.h
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O1 -Iinclude -Wall -Wextra -o $@ $< -lpthread -ldl
+CHECK_NEEDS += $(IO_PROGRAMS)
