@@ -1,4 +1,4 @@
-/* Pictures as bytes: a line, a sum over the rest (8 bytes, least significant first), the block. */
+/* Pictures as bytes (schema/framed.h). */
 #include "schema/picture.h"
 
 #include <errno.h>
@@ -7,12 +7,10 @@
 
 #include "lib/num.h"
 #include "schema/codec.h"
+#include "schema/framed.h"
 #include "schema/table.h"
 #include "schema/walk.h"
 
-#define MAGIC "roimeter-picture 1\n"
-#define MAGIC_BYTES (sizeof MAGIC - 1)
-#define SUM_BYTES 8
 #define MAX_WHOLE 0x1p53 /* what a double counts exactly: 104 days of all devices together */
 #define MAX_BYTES 1e18
 #define MAX_OFFSET 0x1p63 /* of a clock since 1970 from one since the last boot: 50 years */
@@ -42,30 +40,13 @@ void picture_clear(struct picture *p)
 	p->schema = PICTURE_SCHEMA;
 }
 
-/* FNV-1a: a guest carries no library for a better one, and files are small. */
-static uint64_t sum_of(const unsigned char *at, size_t n)
-{
-	uint64_t sum = UINT64_C(14695981039346656037);
-	for (size_t i = 0; i < n; i++)
-		sum = (sum ^ at[i]) * UINT64_C(1099511628211);
-	return sum;
-}
-
-static void put_sum(char *at, uint64_t sum)
-{
-	for (int i = 0; i < SUM_BYTES; i++)
-		at[i] = (char)(sum >> 8 * i & 255);
-}
+static const struct framed picture_framed = { "roimeter-picture 1\n",
+					      "picture of a device collector", PICTURE_MAX_BYTES,
+					      &picture_block };
 
 void picture_put(struct buf *b, const struct picture *p)
 {
-	size_t start = b->len + MAGIC_BYTES + SUM_BYTES;
-	buf_put(b, MAGIC, MAGIC_BYTES);
-	buf_put(b, "\0\0\0\0\0\0\0", SUM_BYTES);
-	block_put(b, &picture_block, p);
-	if (!b->failed)
-		put_sum(b->data + start - SUM_BYTES,
-			sum_of((const unsigned char *)b->data + start, b->len - start));
+	framed_put(b, &picture_framed, p);
 }
 
 /* ---- in ------------------------------------------------------------------------------------- */
@@ -160,50 +141,18 @@ static const char *fault_of(const struct picture *p)
 	return NULL;
 }
 
-static int is_picture(const char *file, const char *at, size_t n, struct err *err)
-{
-	if (n < MAGIC_BYTES || memcmp(at, "roimeter-picture ", MAGIC_BYTES - 2) != 0)
-		return err_set(err, -EBADMSG, "%s: not a picture of a device collector", file);
-	if (memcmp(at, MAGIC, MAGIC_BYTES) != 0)
-		return err_set(err, -EPROTONOSUPPORT,
-			       "%s: a picture of another version than this program reads (1)",
-			       file);
-	if (n < MAGIC_BYTES + SUM_BYTES || n > PICTURE_MAX_BYTES)
-		return err_set(err, -EBADMSG, "%s: the picture is cut, or too large", file);
-	return 0;
-}
-
 int picture_peek(struct picture *ret, struct arena *a, const void *bytes, size_t n, struct err *err)
 {
-	const char *at = bytes;
-	size_t fields = 0;
 	picture_clear(ret);
-	int rc = is_picture("a picture", at, n, err);
-	if (rc)
-		return rc;
-	while (fields < picture_block.count && strcmp(picture_block.fields[fields].name, "exe") != 0)
-		fields++;
-	return block_peek(a, &picture_block, fields + 1, ret, at + MAGIC_BYTES + SUM_BYTES,
-			  n - MAGIC_BYTES - SUM_BYTES, err);
+	return framed_peek(ret, a, &picture_framed, "exe", bytes, n, err);
 }
 
 int picture_get(struct picture *ret, struct arena *a, const char *file, const void *bytes, size_t n,
 		struct err *err)
 {
-	const char *at = bytes;
 	picture_clear(ret);
-	int rc = is_picture(file, at, n, err);
-	if (rc)
-		return rc;
-	char sum[SUM_BYTES];
-	const char *body = at + MAGIC_BYTES + SUM_BYTES;
-	size_t body_n = n - MAGIC_BYTES - SUM_BYTES;
-	put_sum(sum, sum_of((const unsigned char *)body, body_n));
-	if (memcmp(sum, at + MAGIC_BYTES, SUM_BYTES) != 0)
-		return err_set(err, -EBADMSG, "%s: the picture is damaged: its sum is another", file);
-	rc = block_get(a, &picture_block, ret, body, body_n, err);
-	if (rc)
-		return err_wrap(err, rc, "%s", file);
-	const char *fault = fault_of(ret);
-	return fault ? err_set(err, -EBADMSG, "%s: the picture can't be used: %s", file, fault) : 0;
+	int rc = framed_get(ret, a, &picture_framed, file, bytes, n, err);
+	const char *fault = rc ? NULL : fault_of(ret);
+	return fault ? err_set(err, -EBADMSG, "%s: the picture can't be used: %s", file, fault)
+		     : rc;
 }

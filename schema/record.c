@@ -43,8 +43,8 @@ TABLE(io_sums, IO_SUMS_FIELDS)
 #define SELF io_pattern
 TABLE(io_pattern, IO_PATTERN_FIELDS)
 #undef SELF
-#define SELF io_interface
-TABLE(io_interface, IO_INTERFACE_FIELDS)
+#define SELF io_by_interface
+TABLE(io_by_interface, IO_INTERFACE_FIELDS)
 #undef SELF
 #define SELF io_file
 TABLE(io_file, IO_FILE_FIELDS)

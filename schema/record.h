@@ -473,7 +473,7 @@
 	X(op, OP_FIELDS)                    \
 	X(io_sums, IO_SUMS_FIELDS)          \
 	X(io_pattern, IO_PATTERN_FIELDS)    \
-	X(io_interface, IO_INTERFACE_FIELDS) \
+	X(io_by_interface, IO_INTERFACE_FIELDS) \
 	X(io_file, IO_FILE_FIELDS)          \
 	X(io_series, IO_SERIES_FIELDS)      \
 	X(io_mpi, IO_MPI_FIELDS)            \

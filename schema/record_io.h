@@ -85,7 +85,7 @@
 	B(io_sums, whole, "in whole processes")                 \
 	F(num, wait_s, "s", "any thread of a process in such a call, inside the region, summed over processes") \
 	F(num, whole_wait_s, "s", "the same of whole processes") \
-	L(io_interface, interfaces, "each interface by itself, the program's own calls and those within others") \
+	L(io_by_interface, interfaces, "each interface by itself, the program's own calls and those within others") \
 	L(io_file, files, "most bytes first")                   \
 	F(num, files_total, "1", "different files that were used") \
 	F(num, files_folded, "1", "of these, without a line of their own: in the sums only") \
