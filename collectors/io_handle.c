@@ -291,13 +291,13 @@ struct io_open *io_open_slow(int fd)
 		errno = saved;
 		return NULL;
 	}
-	if (fresh && !o->hidden && !o->known)
+	if (fresh && !o->known)
 		(void)know(o, fd);
 	else if (!fresh)
 		o = know(&seen, fd) == 0 ? found(fd, &seen) : NULL;
 	io_unlock();
 	errno = saved;
-	return o && !o->hidden ? o : NULL;
+	return o;
 }
 
 uint32_t io_handle_of(int fd)

@@ -5,7 +5,9 @@
 
 #include <dirent.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* A line each: part_io.mk reads the names. */
@@ -29,3 +31,35 @@ OWN(ssize_t, pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at))
 OWN(ssize_t, __pread_chk, (int fd, void *to, size_t n, off_t at, size_t room), (fd, to, n, at, room))
 OWN(ssize_t, pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at))
 OWN(off_t, lseek, (int fd, off_t by, int whence), (fd, by, whence))
+OWN(int, access, (const char *path, int mode), (path, mode))
+OWN(int, unlink, (const char *path), (path))
+OWN(int, rename, (const char *from, const char *to), (from, to))
+OWN(int, mkdir, (const char *path, mode_t mode), (path, mode))
+OWN(int, symlink, (const char *says, const char *path), (says, path))
+OWN(ssize_t, readlink, (const char *path, char *to, size_t n), (path, to, n))
+OWN(ssize_t, __readlink_chk, (const char *p, char *to, size_t n, size_t room), (p, to, n, room))
+OWN(int, fstat, (int fd, struct stat *s), (fd, s))
+OWN(int, stat, (const char *path, struct stat *s), (path, s))
+OWN(int, lstat, (const char *path, struct stat *s), (path, s))
+OWN(int, fchmod, (int fd, mode_t mode), (fd, mode))
+OWN(int, chmod, (const char *path, mode_t mode), (path, mode))
+OWN(int, fchown, (int fd, uid_t u, gid_t g), (fd, u, g))
+OWN(int, ftruncate, (int fd, off_t n), (fd, n))
+OWN(int, fsync, (int fd), (fd))
+OWN(int, posix_fallocate, (int fd, off_t at, off_t n), (fd, at, n))
+OWN(int, fallocate, (int fd, int mode, off_t at, off_t n), (fd, mode, at, n))
+OWN(int, flock, (int fd, int how), (fd, how))
+OWN(void *, mmap, (void *at, size_t n, int p, int f, int fd, off_t o), (at, n, p, f, fd, o))
+OWN(int, munmap, (void *at, size_t n), (at, n))
+OWN(int, msync, (void *at, size_t n, int flags), (at, n, flags))
+OWN(DIR *, opendir, (const char *path), (path))
+OWN(struct dirent *, readdir, (DIR *d), (d))
+OWN(int, closedir, (DIR *d), (d))
+OWN(int, statfs, (const char *path, struct statfs *s), (path, s))
+OWN(int, fstatfs, (int fd, struct statfs *s), (fd, s))
+OWN(int, fcntl, (int fd, int what, void *with), (fd, what, with))
+OWN(int, ioctl, (int fd, unsigned long what, void *with), (fd, what, with))
+OWN(int, dup, (int fd), (fd))
+OWN(int, rmdir, (const char *path), (path))
+OWN(int, socket, (int a, int b, int c), (a, b, c))
+OWN(int, fstatvfs, (int fd, struct statvfs *s), (fd, s))

@@ -7,17 +7,12 @@
 struct moved {
 	struct io_span c;
 	struct io_open *o;
-	bool skip; /* one of our own files */
 };
 
 /* False: go on, and do nothing else. */
 static bool moved_begin(struct moved *m, int fd)
 {
-	if (!io_begin(&m->c))
-		return false;
-	m->o = io_open_of(fd);
-	m->c.tick = io_now(); /* what we do is not the call's time */
-	return true;
+	return io_begin_fd(&m->c, fd, &m->o);
 }
 
 /* Of the descriptor's own place. */

@@ -17,7 +17,7 @@
 #define THREADS 4096  /* that do such calls at the same time */
 #define TIMED_EACH 64 /* calls of a thread that is not timed, to one look at the clock */
 #define CHILD_EVENTS 16
-#define SPARE_MPI 1     /* in spare, until it is handed over: no event, a call of MPI */
+#define SPARE_MPI 1   /* in spare, until it is handed over: no event, a call of MPI */
 #define EARLY_KEYS 32 /* pthread_setspecific allocates for those behind them */
 
 static struct io_thread *threads; /* with the lock; never shorter */

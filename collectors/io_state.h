@@ -151,14 +151,25 @@ static inline struct io_open **io_slot(int fd)
 	return part ? &part[(unsigned)fd % IO_TABLE] : NULL;
 }
 
-/* NULL: there is no such descriptor, it is one of ours, or there is no room. */
+/* NULL: there is no such descriptor, or there is no room. Of one that is hidden nothing is told. */
 static inline struct io_open *io_open_of(int fd)
 {
 	struct io_open **slot = io_slot(fd);
 	struct io_open *o = slot ? GET_ACQUIRE(*slot) : NULL;
-	if (LIKELY(o && o->known && o->forks == io.forks))
-		return LIKELY(!o->hidden) ? o : NULL;
-	return io_open_slow(fd);
+	return LIKELY(o && o->known && o->forks == io.forks) ? o : io_open_slow(fd);
+}
+
+/* io_begin for a call by a descriptor: also false for those of ours. What we look up is not the
+ * call's time. */
+static inline bool io_begin_fd(struct io_span *c, int fd, struct io_open **ret)
+{
+	if (!io_begin(c))
+		return false;
+	*ret = io_open_of(fd);
+	if (UNLIKELY(*ret && (*ret)->hidden))
+		return false;
+	c->tick = io_now();
+	return true;
 }
 
 static inline uint32_t io_number(const struct io_open *o)

@@ -168,7 +168,7 @@ static struct io_named name_of(int at, const char *path, size_t n)
 {
 	const char *in = NULL;
 	size_t before = 0;
-	if (n >= PATH_MAX)
+	if (n >= PATH_MAX || (!n && at == AT_FDCWD))
 		return (struct io_named){ 0 };
 	if (path[0] != '/') {
 		before = at == AT_FDCWD ? cwd_get(&in) : folder_get(at, &in);

@@ -49,6 +49,8 @@ static inline void *io_next(void **place, const char *name)
 	return __builtin_expect(f != NULL, 1) ? f : io_find(place, name);
 }
 
+#define UNPACK(...) __VA_ARGS__
+
 /* The last parameters of io_end and io_put. */
 #define ARGS(...)                                                                                  \
 	(unsigned)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), (int64_t[])              \
@@ -61,5 +63,32 @@ static inline int64_t io_result(int64_t rc)
 {
 	return rc < 0 ? -errno : rc;
 }
+
+/* After a call by path: its event, unless the path is one of ours. more: arguments behind it. */
+int64_t io_end_path(const struct io_span *c, enum io_call call, int64_t rc, int at,
+		    const char *path, unsigned n, const int64_t *more);
+
+/* A wrapper of a call by one path, or by a descriptor; __VA_ARGS__: what its event has behind that,
+ * one at least (more than the signature has does no harm). */
+#define WRAP_PATH(type, name, call, params, args, at, path, ...)                                   \
+	WRAP(type, name, UNPACK params)                                                            \
+	{                                                                                          \
+		struct io_span c;                                                                  \
+		if (!io_begin(&c))                                                                 \
+			return NEXT(name) args;                                                    \
+		return (type)io_end_path(&c, call, NEXT(name) args, at, path, ARGS(__VA_ARGS__));  \
+	}
+
+#define WRAP_FD(type, name, call, params, args, fd, ...)                                           \
+	WRAP(type, name, UNPACK params)                                                            \
+	{                                                                                          \
+		struct io_span c;                                                                  \
+		struct io_open *o;                                                                 \
+		if (!io_begin_fd(&c, fd, &o))                                                      \
+			return NEXT(name) args;                                                    \
+		type rc = NEXT(name) args;                                                         \
+		io_end(&c, call, io_result(rc), IO_NO_PLACE, ARGS(io_number(o), __VA_ARGS__));     \
+		return rc;                                                                         \
+	}
 
 #endif
