@@ -16,12 +16,15 @@ double seconds(uint64_t ns)
 }
 
 /* From one time of the wall clock to a later one. A clock that was set in between makes it
- * negative: then it is not known (the caveat clock_inconsistent says so). */
+ * negative: then it is not known (the caveat clock_inconsistent says so). Nor is one that has no
+ * room in 63 bits, which only a forged log has. */
 static double real_between(int64_t from_ns, int64_t to_ns)
 {
-	if (from_ns == ROI_UNKNOWN || to_ns == ROI_UNKNOWN || to_ns < from_ns)
+	int64_t ns;
+	if (from_ns == ROI_UNKNOWN || to_ns == ROI_UNKNOWN || to_ns < from_ns ||
+	    __builtin_sub_overflow(to_ns, from_ns, &ns))
 		return NAN;
-	return seconds((uint64_t)(to_ns - from_ns));
+	return seconds((uint64_t)ns);
 }
 
 static const char *signal_text(struct arena *arena, int number)

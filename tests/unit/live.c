@@ -164,7 +164,7 @@ static pid_t first; /* the process that runs the tests */
 
 /* LeakSanitizer asks. Processes under test leave by exit with all that the tests before them hold,
  * and a forked child with its parent's flow, which it never touches. */
-int __lsan_is_turned_off(void);
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {
 	return getpid() != first;
