@@ -135,7 +135,7 @@ struct iocap_item {
 };
 size_t iocap_segments(const struct iocap *c, size_t process, size_t stream);
 size_t iocap_rules(const struct iocap *c, size_t process, size_t stream, size_t segment);
-/* Borrowed. *ret_events: how many calls one use of the rule is. */
+/* Borrowed; NULL for lack of memory. *ret_events: how many calls one use of the rule is. */
 const struct iocap_item *iocap_rule(const struct iocap *c, size_t process, size_t stream,
 				    size_t segment, size_t rule, size_t *ret_items,
 				    uint64_t *ret_events);

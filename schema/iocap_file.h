@@ -10,10 +10,15 @@
 #define IOCAP_PATH_BYTES 4096
 
 struct iocap_file {
-	int fd, open_fd; /* -1: none */
-	unsigned turn;   /* of the two places in the second file */
-	uint64_t bytes;
+	/* The file, and the two beside it; a program may close what it does not know, so before
+	 * each use it is looked whether it is still the same file. fd -1: not open. */
+	struct {
+		int fd;
+		uint64_t device, inode;
+	} at[3];
+	uint64_t turn, bytes;
 	char path[IOCAP_PATH_BYTES];
+	char open_path[IOCAP_PATH_BYTES + 8];
 };
 
 /* A new file: -EEXIST when there is one. Negative errno. */

@@ -1,0 +1,468 @@
+/* A capture's streams and blocks. */
+#include "core/iocap_write.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/iocap_impl.h"
+#include "lib/pages.h"
+
+#define ITEMS_MAX 49152u /* of the grammar of a stream that is alone */
+#define ITEMS_MIN 4096u
+#define RUNS_LISTED 65536u   /* in a segment that is a list */
+#define RUNS_PATIENCE 32768u /* after so many it shows whether a grammar is of use */
+#define BACKOFF_MAX 16u
+#define TIMES_EACH 65536u /* shared among streams */
+#define TIMES_EACH_MIN 1024u
+#define OPEN_BYTES 65536u /* a segment larger than this is rather closed than written again */
+
+static void fail(struct iocap_writer *w, int rc)
+{
+	if (!w->rc)
+		w->rc = rc;
+}
+
+/* Gives away what is in w->out. */
+static void give(struct iocap_writer *w)
+{
+	if (w->out.failed)
+		fail(w, -ENOMEM);
+	if (!w->rc && w->out.len) {
+		int rc = w->sink.append(w->sink.self, w->out.data, w->out.len);
+		if (rc)
+			fail(w, rc);
+		else
+			w->bytes += w->out.len;
+	}
+	w->out.len = 0;
+}
+
+static unsigned share(const struct iocap_writer *w, unsigned all, unsigned least)
+{
+	unsigned n = all / (w->n_streams ? w->n_streams : 1);
+	return n < least ? least : n;
+}
+
+static unsigned number_of(const struct iocap_writer *w, const struct stream *s)
+{
+	return s == &w->streams[IOCAP_STREAMS] ? IOCAP_HANDLES : (unsigned)(s - w->streams);
+}
+
+/* ---- blocks ---- */
+
+static void signatures_write(struct iocap_writer *w)
+{
+	struct encoder *x = &w->encoder;
+	if (x->written == x->n)
+		return;
+	w->payload.len = 0;
+	for (uint32_t k = x->written; k < x->n; k++) {
+		const struct iocap_signature *s = &x->items[k];
+		uint64_t how = 0;
+		for (unsigned i = 0; i < IOCAP_FIELDS; i++)
+			how |= (uint64_t)s->how[i] << 4 * i;
+		iocap_varint_put(&w->payload, s->call);
+		iocap_varint_put(&w->payload, s->depth);
+		iocap_varint_put(&w->payload, how);
+		for (unsigned i = 0; i < IOCAP_FIELDS; i++)
+			if (s->how[i] == IOCAP_FIXED || s->how[i] == IOCAP_SLOT ||
+			    s->how[i] == IOCAP_STEP || s->how[i] == IOCAP_DELTA)
+				iocap_varint_put(&w->payload, iocap_zigzag(s->value[i]));
+	}
+	iocap_block_put(&w->out, IOCAP_B_SIGNATURES, 0, x->n - x->written, &w->payload);
+	x->written = x->n;
+}
+
+static void columns_write(struct iocap_writer *w, struct stream *s)
+{
+	size_t n = 0;
+	for (unsigned k = 0; k < IOCAP_VALUES; k++)
+		n += s->values[k].n;
+	if (n) {
+		w->payload.len = 0;
+		for (unsigned k = 0; k < IOCAP_VALUES; k++)
+			iocap_column_write(&s->values[k], &w->payload, &w->scratch);
+		iocap_block_put(&w->out, IOCAP_B_VALUES, number_of(w, s), (uint32_t)n, &w->payload);
+	}
+	if (s->gaps.n) {
+		n = s->gaps.n;
+		w->payload.len = 0;
+		iocap_column_write(&s->gaps, &w->payload, &w->scratch);
+		iocap_column_write(&s->lengths, &w->payload, &w->scratch);
+		iocap_block_put(&w->out, IOCAP_B_TIMES, number_of(w, s), (uint32_t)n, &w->payload);
+	}
+}
+
+/* ---- segments ---- */
+
+static void list_run(struct stream *s)
+{
+	if (!s->run)
+		return;
+	iocap_column_put(&s->list_items, (uint64_t)s->run_symbol * 2);
+	iocap_column_put(&s->list_times, s->run - 1);
+	s->run = 0;
+}
+
+static void segment_head(struct iocap_writer *w, const struct stream *s, bool list)
+{
+	w->payload.len = 0;
+	iocap_varint_put(&w->payload, s->first);
+	iocap_varint_put(&w->payload, s->symbols);
+	iocap_varint_put(&w->payload, s->thread);
+	iocap_varint_put(&w->payload, list);
+}
+
+static void write_columns(struct iocap_writer *w, struct iocap_column *c, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		iocap_column_write(&c[i], &w->payload, &w->scratch);
+		iocap_column_done(&c[i]);
+	}
+}
+
+/* The grammar as a segment, or as a list when that is smaller: then true. */
+static bool grammar_segment(struct iocap_writer *w, struct stream *s)
+{
+	struct iocap_column c[3] = { 0 };
+	bool ok = iocap_grammar_write(&s->grammar, &c[0], &c[1], &c[2]);
+	segment_head(w, s, false);
+	write_columns(w, c, 3);
+	if (ok && s->grammar.runs < (uint64_t)s->grammar.items * 8 && s->grammar.items > 64) {
+		size_t as_rules = w->payload.len;
+		struct iocap_bytes rules = w->payload;
+		w->payload = (struct iocap_bytes){ 0 };
+		ok = iocap_grammar_list(&s->grammar, &c[0], &c[1]);
+		segment_head(w, s, true);
+		write_columns(w, c, 2);
+		if (ok && !w->payload.failed && w->payload.len < as_rules) {
+			iocap_bytes_done(&rules);
+			return true;
+		}
+		iocap_bytes_done(&w->payload);
+		w->payload = rules;
+	}
+	if (!ok)
+		fail(w, -ENOMEM);
+	return false;
+}
+
+static void to_list(struct stream *s)
+{
+	s->listing = true;
+	s->list_left = s->backoff = s->backoff ? s->backoff : 1;
+	if (s->backoff < BACKOFF_MAX)
+		s->backoff *= 2;
+}
+
+static void segment_close(struct iocap_writer *w, struct stream *s)
+{
+	if (!s->symbols)
+		return;
+	if (s->grammar.failed)
+		fail(w, -ENOMEM);
+	columns_write(w, s); /* before the segment, so that who sees that has them */
+	signatures_write(w);
+	iocap_names_write(w);
+	if (s->listing) {
+		list_run(s);
+		segment_head(w, s, true);
+		iocap_column_write(&s->list_items, &w->payload, &w->scratch);
+		iocap_column_write(&s->list_times, &w->payload, &w->scratch);
+		if (s->list_left && !--s->list_left)
+			s->listing = false;
+	} else {
+		if (grammar_segment(w, s))
+			to_list(s);
+		else
+			s->backoff = 1;
+		iocap_grammar_reset(&s->grammar);
+	}
+	iocap_block_put(&w->out, IOCAP_B_SEGMENT, number_of(w, s), 0, &w->payload);
+	s->first += s->symbols;
+	s->symbols = 0;
+	s->thread = s->model.thread;
+	give(w);
+}
+
+/* A grammar that is of no use becomes a list, with what it has. */
+static void give_up(struct iocap_writer *w, struct stream *s)
+{
+	if (!iocap_grammar_list(&s->grammar, &s->list_items, &s->list_times))
+		fail(w, -ENOMEM);
+	iocap_grammar_reset(&s->grammar);
+	to_list(s);
+}
+
+void iocap_stream_symbol(struct iocap_writer *w, struct stream *s, uint32_t symbol)
+{
+	s->symbols++;
+	s->dirty = true;
+	if (s->listing) {
+		if (s->run && s->run_symbol == symbol) {
+			s->run++;
+			return;
+		}
+		list_run(s);
+		s->run_symbol = symbol;
+		s->run = 1;
+		if (s->list_items.n >= RUNS_LISTED)
+			segment_close(w, s);
+		return;
+	}
+	struct iocap_grammar *g = &s->grammar;
+	iocap_grammar_put(g, symbol);
+	if (g->failed)
+		fail(w, -ENOMEM);
+	else if (g->items >= share(w, ITEMS_MAX, ITEMS_MIN))
+		segment_close(w, s);
+	else if (g->runs == RUNS_PATIENCE && g->items > RUNS_PATIENCE / 10 * 6)
+		give_up(w, s);
+}
+
+/* ---- streams ---- */
+
+static void stream_new(struct iocap_writer *w, struct stream *s, uint32_t thread)
+{
+	s->used = true;
+	s->thread = thread;
+	iocap_model_init(&s->model, number_of(w, s));
+	s->model.thread = thread;
+}
+
+static struct stream *stream_of(struct iocap_writer *w, uint32_t thread)
+{
+	struct stream *s = &w->streams[w->recent];
+	w->turn++;
+	for (unsigned i = 0; i < w->n_streams && (!s->used || s->model.thread != thread); i++)
+		s = &w->streams[i];
+	if (!s->used || s->model.thread != thread) {
+		if (w->n_streams < IOCAP_STREAMS) {
+			s = &w->streams[w->n_streams++];
+			stream_new(w, s, thread);
+		} else {
+			s = &w->streams[0];
+			for (unsigned i = 1; i < IOCAP_STREAMS; i++)
+				if (w->streams[i].turn < s->turn)
+					s = &w->streams[i];
+			uint32_t symbol = iocap_encode_switch(&w->encoder, s, thread);
+			if (symbol == SIGNATURE_NONE) {
+				fail(w, -ENOMEM);
+				return s;
+			}
+			iocap_stream_symbol(w, s, symbol);
+		}
+	}
+	s->turn = w->turn;
+	w->recent = (unsigned)(s - w->streams);
+	return s;
+}
+
+static uint64_t in_steps(const struct iocap_writer *w, uint64_t ns)
+{
+	uint64_t q = ns / w->step_ns;
+	return q + (ns % w->step_ns >= w->step_ns - w->step_ns / 2);
+}
+
+static void put_times(struct iocap_writer *w, struct stream *s, const struct io_event *e)
+{
+	uint64_t begin = e->begin_ns, end = e->end_ns;
+	if (w->step_ns > 1) {
+		begin = in_steps(w, begin);
+		end = in_steps(w, end);
+	}
+	iocap_column_put(&s->gaps, iocap_zigzag((int64_t)(begin - s->last_end)));
+	iocap_column_put(&s->lengths, end - begin);
+	s->last_end = end;
+}
+
+static bool columns_full(const struct iocap_writer *w, const struct stream *s)
+{
+	unsigned most = share(w, TIMES_EACH, TIMES_EACH_MIN);
+	bool full = s->gaps.n >= most;
+	for (unsigned k = 0; k < IOCAP_VALUES && !full; k++)
+		full = s->values[k].n >= most;
+	return full;
+}
+
+void iocap_put_events(struct iocap_writer *w, const struct io_event *e, size_t n)
+{
+	if (w->finished)
+		return;
+	struct stream *s = NULL;
+	size_t i = 0;
+	for (; i < n && !w->rc; i++) {
+		if (!s || s->model.thread != e[i].thread)
+			s = stream_of(w, e[i].thread);
+		uint32_t symbol = w->rc ? SIGNATURE_NONE : iocap_encode(&w->encoder, s, &e[i]);
+		if (symbol == SIGNATURE_NONE || s->model.failed) {
+			fail(w, -ENOMEM);
+			break;
+		}
+		if (w->timed)
+			put_times(w, s, &e[i]);
+		iocap_stream_symbol(w, s, symbol);
+		if (columns_full(w, s)) {
+			columns_write(w, s);
+			give(w);
+		}
+	}
+	w->dropped += n - i;
+}
+
+void iocap_put_dropped(struct iocap_writer *w, uint64_t calls)
+{
+	w->dropped += calls;
+}
+
+/* ---- begin and end ---- */
+
+static void put_name(struct iocap_bytes *b, const char *text)
+{
+	size_t n = text ? strlen(text) + 1 : 0; /* 0: not known */
+	iocap_varint_put(b, n);
+	if (n > 1)
+		iocap_bytes_put(b, text, n - 1);
+}
+
+static void process_write(struct iocap_writer *w, const struct iocap_process *p)
+{
+	iocap_bytes_put(&w->out, IOCAP_MAGIC, 8);
+	w->payload.len = 0;
+	iocap_varint_put(&w->payload, iocap_zigzag(p->pid));
+	iocap_varint_put(&w->payload, iocap_zigzag(p->parent));
+	iocap_varint_put(&w->payload, iocap_zigzag(p->rank));
+	iocap_varint_put(&w->payload, iocap_zigzag(p->real_minus_mono_ns));
+	iocap_varint_put(&w->payload, p->timed);
+	iocap_varint_put(&w->payload, w->step_ns);
+	put_name(&w->payload, p->host);
+	put_name(&w->payload, p->program);
+	put_name(&w->payload, p->source);
+	iocap_block_put(&w->out, IOCAP_B_PROCESS, 0, 0, &w->payload);
+}
+
+int iocap_writer_new(struct iocap_writer **ret, const struct iocap_process *p,
+		     const struct iocap_sink *sink)
+{
+	struct iocap_writer *w = pages_resize(NULL, 0, sizeof *w);
+	if (!w)
+		return -ENOMEM;
+	w->sink = *sink;
+	w->timed = p->timed;
+	w->step_ns = p->step_ns ? p->step_ns : 1;
+	w->names.cache = pages_resize(NULL, 0, INFO_CACHE * sizeof *w->names.cache);
+	w->streams[IOCAP_STREAMS].used = true;
+	if (!iocap_encoder_init(&w->encoder) || !w->names.cache) {
+		iocap_writer_free(w);
+		return -ENOMEM;
+	}
+	process_write(w, p);
+	give(w);
+	int rc = w->rc;
+	if (rc)
+		iocap_writer_free(w);
+	else
+		*ret = w;
+	return rc;
+}
+
+static void state_write(struct iocap_writer *w, struct iocap_bytes *out, bool finished)
+{
+	w->payload.len = 0;
+	iocap_varint_put(&w->payload, w->dropped);
+	iocap_varint_put(&w->payload, finished);
+	/* What is under way goes on from here, and is worth nothing when less is there. */
+	iocap_varint_put(&w->payload, w->bytes);
+	iocap_block_put(out, IOCAP_B_STATE, 0, 0, &w->payload);
+}
+
+/* The open segment of a stream, to be written anew the next time; closed when that is too much. */
+static void stream_flush(struct iocap_writer *w, struct stream *s)
+{
+	columns_write(w, s);
+	if (s->listing) {
+		segment_close(w, s);
+		return;
+	}
+	if (s->grammar.items > OPEN_BYTES / 2) {
+		segment_close(w, s);
+		return;
+	}
+	bool list = grammar_segment(w, s);
+	(void)list;
+	iocap_block_put(&w->open, IOCAP_B_SEGMENT, number_of(w, s), 0, &w->payload);
+}
+
+void iocap_flush(struct iocap_writer *w)
+{
+	bool dirty = w->dropped != w->dropped_written;
+	for (unsigned i = 0; i <= IOCAP_STREAMS; i++)
+		dirty |= w->streams[i].dirty;
+	if (w->rc || w->finished || !dirty || !w->sink.replace)
+		return;
+	w->open.len = 0;
+	for (unsigned i = 0; i <= IOCAP_STREAMS; i++) {
+		struct stream *s = &w->streams[i];
+		if (s->used && s->symbols)
+			stream_flush(w, s);
+		s->dirty = false;
+	}
+	signatures_write(w);
+	iocap_names_write(w);
+	give(w);
+	state_write(w, &w->open, false);
+	if (w->open.failed)
+		fail(w, -ENOMEM);
+	if (!w->rc)
+		fail(w, w->sink.replace(w->sink.self, w->open.data, w->open.len));
+	w->dropped_written = w->dropped;
+	w->open_used = true;
+}
+
+int iocap_finish(struct iocap_writer *w)
+{
+	if (w->finished)
+		return w->rc;
+	for (unsigned i = 0; i <= IOCAP_STREAMS && !w->rc; i++) {
+		struct stream *s = &w->streams[i];
+		if (s->used)
+			segment_close(w, s);
+	}
+	signatures_write(w);
+	iocap_names_write(w);
+	state_write(w, &w->out, true);
+	give(w);
+	w->finished = true;
+	if (!w->rc && w->open_used)
+		fail(w, w->sink.replace(w->sink.self, NULL, 0));
+	return w->rc;
+}
+
+void iocap_writer_free(struct iocap_writer *w)
+{
+	if (!w)
+		return;
+	for (unsigned i = 0; i <= IOCAP_STREAMS; i++) {
+		struct stream *s = &w->streams[i];
+		iocap_model_done(&s->model);
+		iocap_grammar_done(&s->grammar);
+		iocap_column_done(&s->list_items);
+		iocap_column_done(&s->list_times);
+		iocap_column_done(&s->gaps);
+		iocap_column_done(&s->lengths);
+		for (unsigned k = 0; k < IOCAP_VALUES; k++)
+			iocap_column_done(&s->values[k]);
+	}
+	iocap_encoder_done(&w->encoder);
+	iocap_names_done(&w->names);
+	iocap_bytes_done(&w->payload);
+	iocap_bytes_done(&w->out);
+	iocap_bytes_done(&w->scratch);
+	iocap_bytes_done(&w->open);
+	(void)pages_resize(w, sizeof *w, 0);
+}
+
+uint64_t iocap_written_bytes(const struct iocap_writer *w)
+{
+	return w->bytes;
+}

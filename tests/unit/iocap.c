@@ -1,0 +1,350 @@
+/* A capture against a plain list of the same calls: what is read is what was put, times included,
+ * whatever was called and wherever the file ends. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/iocap_program.h"
+
+static struct iocap *open_memory(const struct memory *m)
+{
+	struct iocap *c = NULL;
+	struct err err = { "" };
+	if (iocap_open_bytes(&c, m->data, m->n, "memory", &err))
+		fail_msg("%s", err.text);
+	return c;
+}
+
+static void same_event(const struct io_event *a, const struct io_event *b, size_t i, bool timed,
+		       uint64_t step)
+{
+	bool same = a->call == b->call && a->depth == b->depth && a->thread == b->thread &&
+		    a->result == b->result && a->at == b->at &&
+		    memcmp(a->arg, b->arg, sizeof a->arg) == 0;
+	if (!same)
+		fail_msg(
+			"event %zu: %s(%lld, %lld, %lld) = %lld at %lld thread %u, wanted %s(%lld, "
+			"%lld, %lld) = %lld at %lld thread %u",
+			i, io_call_info(a->call)->name, (long long)a->arg[0], (long long)a->arg[1],
+			(long long)a->arg[2], (long long)a->result, (long long)a->at, a->thread,
+			io_call_info(b->call)->name, (long long)b->arg[0], (long long)b->arg[1],
+			(long long)b->arg[2], (long long)b->result, (long long)b->at, b->thread);
+	uint64_t begin = timed ? b->begin_ns : 0, end = timed ? b->end_ns : 0;
+	int64_t off_begin = (int64_t)(a->begin_ns - begin), off_end = (int64_t)(a->end_ns - end);
+	assert_true(llabs(off_begin) <= (int64_t)step / 2 && llabs(off_end) <= (int64_t)step / 2);
+}
+
+/* All threads' calls in order, each thread by itself. */
+static void same_calls(struct iocap *c, const struct program *p, bool timed, uint64_t step)
+{
+	struct err err = { "" };
+	size_t *at = calloc(p->n + 1, sizeof *at), seen = 0; /* next of each thread's */
+	for (size_t s = 0; s < iocap_streams(c, 0); s++) {
+		struct iocap_cursor *k;
+		struct io_event e;
+		int rc;
+		assert_int_equal(iocap_begin(&k, c, 0, s, &err), 0);
+		while ((rc = iocap_next(k, &e, NULL, &err)) > 0) {
+			size_t i = at[e.thread];
+			while (i < p->n && p->events[i].thread != e.thread)
+				i++;
+			assert_true(i < p->n);
+			same_event(&e, &p->events[i], i, timed, step);
+			at[e.thread] = i + 1;
+			seen++;
+		}
+		if (rc)
+			fail_msg("%s", err.text);
+		iocap_end(k);
+	}
+	assert_int_equal(seen, p->n);
+	assert_int_equal(iocap_sums(c, 0)->events, p->n);
+	free(at);
+}
+
+static void same_names(struct iocap *c, const struct program *p)
+{
+	for (uint32_t t = 1; t <= p->n_texts; t++) {
+		char text[64];
+		size_t n, got;
+		program_text(t, text, &n);
+		assert_string_equal(iocap_text(c, 0, t, &got), text);
+		assert_int_equal(n, got);
+	}
+	assert_null(iocap_text(c, 0, p->n_texts + 1, NULL));
+	for (size_t i = 0; i < p->n_handles; i++) {
+		const struct iocap_handle *h = iocap_handle(c, 0, p->handles[i].number);
+		assert_non_null(h);
+		assert_int_equal(h->number, p->handles[i].number);
+		assert_int_equal(h->path, p->handles[i].path);
+		assert_int_equal(h->flags, p->handles[i].flags);
+		assert_int_equal(h->device, p->handles[i].device);
+		assert_int_equal(h->inode, p->handles[i].inode);
+	}
+	assert_null(iocap_handle(c, 0, 3));
+}
+
+static size_t there_and_back(const struct program *p, size_t batch, bool timed, uint64_t step,
+			     size_t flush_each)
+{
+	struct memory m = { 0 };
+	struct iocap_writer *w = program_writer(&m, timed, step);
+	assert_non_null(w);
+	struct program part = *p;
+	for (size_t i = 0; flush_each && i < p->n; i += flush_each) {
+		part.events = p->events + i;
+		part.n = p->n - i < flush_each ? p->n - i : flush_each;
+		if (i)
+			part.n_texts = part.n_handles = 0;
+		program_put(w, &part, batch);
+		iocap_flush(w);
+	}
+	if (!flush_each)
+		program_put(w, p, batch);
+	assert_int_equal(iocap_finish(w), 0);
+	assert_int_equal(m.n, iocap_written_bytes(w));
+	iocap_writer_free(w);
+	assert_int_equal(m.n_open, 0);
+	struct iocap *c = open_memory(&m);
+	assert_true(iocap_sums(c, 0)->finished);
+	assert_false(iocap_sums(c, 0)->damaged);
+	same_calls(c, p, timed, step);
+	same_names(c, p);
+	iocap_close(c);
+	size_t n = m.n;
+	memory_done(&m);
+	return n;
+}
+
+/* ---- random programs ---- */
+
+static void any_call(struct program *p, uint32_t newest)
+{
+	unsigned call;
+	do
+		call = (unsigned)program_dice(p, IO_CALL_LIMIT);
+	while (!io_call_info(call)->name);
+	struct io_event *e = program_call(p, (enum io_call)call, 0);
+	int i = 0;
+	for (const char *l = io_call_info(call)->signature; *l && *l != ':'; l++, i++)
+		e->arg[i] = *l == 'h'                 ? (int64_t)program_dice(p, newest + 3)
+			    : *l == 'p' || *l == 't'  ? (int64_t)program_dice(p, 9)
+			    : program_dice(p, 9) == 0 ? INT64_MIN
+			    : program_dice(p, 9) == 0 ? INT64_MAX
+						      : (int64_t)program_dice(p, 5000) - 5;
+	e->result = program_dice(p, 3) ? (int64_t)program_dice(p, 4096) - 100 : e->arg[1];
+	e->at = program_dice(p, 3) ? -1 : (int64_t)program_dice(p, 100000);
+	e->depth = (uint8_t)program_dice(p, 2);
+	if (program_dice(p, 50) == 0)
+		e->begin_ns = e->end_ns = 0;
+	if (program_dice(p, 50) == 0)
+		e->begin_ns = UINT64_MAX - program_dice(p, 5);
+}
+
+static void session(struct program *p, int kind)
+{
+	uint32_t path = 1 + (uint32_t)program_dice(p, 20);
+	if (kind & 1)
+		path = p->n_texts + 1;
+	uint32_t h = program_open(p, path);
+	int64_t stride = 512 * (int64_t)(1 + program_dice(p, 9)), n = program_dice(p, 60);
+	for (int64_t i = 0; i < n; i++) {
+		if (kind & 2)
+			program_rw(p, IO_pwrite, h, 100, i * stride, true);
+		else
+			program_rw(p, IO_read, h, 4096, i * 4096, false);
+		if (kind & 4 && program_dice(p, 4) == 0)
+			any_call(p, h);
+	}
+	if (program_dice(p, 10))
+		program_close(p, h);
+}
+
+static void make_random(struct program *p, uint64_t seed, size_t n, unsigned threads)
+{
+	*p = (struct program){ .dice = seed * 12345 + 1, .now = 1000000 };
+	while (p->n < n) {
+		int kind = (int)program_dice(p, 8);
+		uint64_t dice = p->dice, times = 1 + program_dice(p, 5);
+		p->thread = (uint32_t)program_dice(p, threads);
+		for (uint64_t k = 0; k < times; k++) {
+			if (program_dice(p, 3))
+				p->dice = dice; /* as the last time */
+			session(p, kind);
+		}
+	}
+}
+
+static void random_programs_come_back(void **s)
+{
+	(void)s;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		struct program p;
+		make_random(&p, seed, 500 * seed % 9000 + 10, 1 + (unsigned)seed % 4);
+		(void)there_and_back(&p, 1 + seed * 7 % 100, seed % 5 != 0, seed % 3 ? 1 : 100,
+				     seed % 4 ? 0 : 700);
+		program_done(&p);
+	}
+}
+
+static size_t prefix_is_good(struct iocap *c, const struct program *p)
+{
+	struct iocap_merged *k;
+	struct io_event e;
+	struct err err = { "" };
+	size_t n = 0;
+	int rc = iocap_merge(&k, c, 0, &err);
+	assert_int_equal(rc, 0);
+	while ((rc = iocap_merge_next(k, &e, &err)) > 0) {
+		same_event(&e, &p->events[n], n, true, 1);
+		n++;
+	}
+	if (rc)
+		fail_msg("%s", err.text);
+	iocap_merge_end(k);
+	assert_int_equal(iocap_sums(c, 0)->events, n);
+	return n;
+}
+
+/* More threads than streams: calls of a thread lie in several, and times say what was first. */
+static void many_threads_share_streams(void **s)
+{
+	(void)s;
+	struct program p = { .now = 7 };
+	struct memory m = { 0 };
+	struct iocap_writer *w = program_writer(&m, true, 1);
+	for (int i = 0; i < 60000; i++) {
+		if (i % 5 == 0)
+			p.thread = (uint32_t)program_dice(&p, 300);
+		program_rw(&p, IO_pread, 4 + p.thread, 100, 100 * i, true);
+	}
+	for (size_t i = 0; i < p.n; i += 9000) {
+		iocap_put_events(w, p.events + i, p.n - i < 9000 ? p.n - i : 9000);
+		iocap_flush(w);
+	}
+	assert_int_equal(iocap_finish(w), 0);
+	iocap_writer_free(w);
+	struct iocap *c = open_memory(&m);
+	assert_int_equal(iocap_streams(c, 0), IOCAP_STREAMS);
+	assert_int_equal(prefix_is_good(c, &p), p.n);
+	iocap_close(c);
+	memory_done(&m);
+	program_done(&p);
+}
+
+static void many_open_files(void **s)
+{
+	(void)s;
+	struct program p = { .now = 1 };
+	for (uint32_t i = 0; i < 40000; i++)
+		(void)program_open(&p, 1 + i % 5000);
+	for (uint32_t round = 0; round < 2; round++)
+		for (uint32_t i = 0; i < 40000; i++)
+			program_rw(&p, IO_write, 4 + i, 10, 10 * round, false);
+	for (uint32_t i = 0; i < 40000; i++)
+		program_close(&p, 4 + i);
+	(void)there_and_back(&p, 64, true, 1, 0);
+	program_done(&p);
+}
+
+/* ---- what it is for ---- */
+
+static void regular_patterns_are_small(void **s)
+{
+	(void)s;
+	for (int kind = 0; kind < 4; kind++) {
+		struct program p = { .now = 5 };
+		for (int round = 0; round < 300; round++) {
+			uint32_t h = program_open(&p, kind == 1 ? 1 : 1 + (uint32_t)round % 2);
+			for (int64_t i = 0; i < 300; i++)
+				if (kind == 0)
+					program_rw(&p, IO_write, h, 64, i * 64, false);
+				else if (kind == 1)
+					program_rw(&p, IO_pwrite, h, 512, i * i % 300 * 512, true);
+				else if (kind == 2)
+					program_rw(&p, IO_pread, h, 512,
+						   i / 10 * 100000 + i % 10 * 512, true);
+				else
+					program_rw(&p, i % 7 ? IO_read : IO_write, h, 100, i * 100,
+						   false);
+			program_close(&p, h);
+		}
+		size_t n = there_and_back(&p, 64, false, 1, 0);
+		print_message("pattern %d without times: %zu bytes of %zu calls\n", kind, n, p.n);
+		if (kind != 1) /* its 300 offsets stand in the table */
+			assert_true(n < 2048);
+		else
+			assert_true(n < 8192);
+		program_done(&p);
+	}
+}
+
+/* ---- damage ---- */
+
+static void cut_anywhere_the_rest_is_read(void **s)
+{
+	(void)s;
+	struct program p;
+	make_random(&p, 9, 600, 1);
+	struct memory m = { 0 };
+	struct iocap_writer *w = program_writer(&m, true, 1);
+	program_put(w, &p, 64);
+	assert_int_equal(iocap_finish(w), 0);
+	iocap_writer_free(w);
+	size_t most = 0;
+	for (size_t cut = 0; cut <= m.n; cut++) {
+		uint8_t *exact = malloc(cut ? cut : 1);
+		memcpy(exact, m.data, cut);
+		struct iocap *c = NULL;
+		struct err err = { "" };
+		int rc = iocap_open_bytes(&c, exact, cut, "cut", &err);
+		if (rc) {
+			assert_int_equal(rc, -EINVAL);
+			assert_true(strlen(err.text) > 10);
+		} else {
+			size_t n = prefix_is_good(c, &p);
+			assert_true(n >= most);
+			most = n;
+			assert_int_equal(iocap_sums(c, 0)->finished, cut == m.n);
+			iocap_close(c);
+		}
+		free(exact);
+	}
+	assert_int_equal(most, p.n);
+	memory_done(&m);
+	program_done(&p);
+}
+
+static void a_full_disk_leaves_what_was_before(void **s)
+{
+	(void)s;
+	struct program p;
+	make_random(&p, 11, 90000, 1);
+	struct memory m = { .fail_after = 100000 };
+	struct iocap_writer *w = program_writer(&m, true, 1);
+	program_put(w, &p, 64);
+	assert_int_equal(iocap_finish(w), -28);
+	iocap_writer_free(w);
+	struct iocap *c = open_memory(&m);
+	assert_false(iocap_sums(c, 0)->finished);
+	(void)prefix_is_good(c, &p);
+	iocap_close(c);
+	memory_done(&m);
+	program_done(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_programs_come_back),
+		cmocka_unit_test(many_threads_share_streams),
+		cmocka_unit_test(many_open_files),
+		cmocka_unit_test(regular_patterns_are_small),
+		cmocka_unit_test(cut_anywhere_the_rest_is_read),
+		cmocka_unit_test(a_full_disk_leaves_what_was_before),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
