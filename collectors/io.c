@@ -137,6 +137,7 @@ static bool start(void)
 	bool on = live_start(&options) == 0;
 	if (on && io_lock() == 0) {
 		takers_start();
+		io_text_begin();
 		PUT(io.stage, IO_RUNS);
 		io_unlock();
 	} else {
@@ -199,6 +200,14 @@ static void after_in_child(void)
 	PUT(io.stage, IO_CHILD);
 }
 
+/* A forked child that did too little to begin. */
+static void at_exit(void)
+{
+	if (GET(io.stage) == IO_CHILD && io_self.thread && io_self.thread->head != io_self.thread->tail &&
+	    io_start_late())
+		live_finish();
+}
+
 __attribute__((constructor)) static void begin(void)
 {
 	int saved = errno;
@@ -207,6 +216,7 @@ __attribute__((constructor)) static void begin(void)
 		io_decide();
 	if (GET(io.stage) == IO_EARLY && start()) {
 		io_thread_start();
+		(void)atexit(at_exit);
 		(void)pthread_atfork(before_fork, after_in_parent, after_in_child);
 	}
 	errno = saved;

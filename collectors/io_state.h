@@ -232,6 +232,7 @@ struct io_named {
 struct io_named io_name(int at, const char *path);
 struct io_named io_name_locked(const char *path); /* absolute; with the lock */
 void io_text_start(void);
+void io_text_begin(void); /* the takers have begun; with the lock */
 void io_text_child(void);
 void io_cwd_changed(void);
 

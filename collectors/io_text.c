@@ -71,6 +71,35 @@ static bool grow(void)
 	return true;
 }
 
+/* Texts from before the takers begin wait here: number, bytes, text. */
+static char early[16 << 10];
+static size_t early_bytes;
+
+static bool tell(const struct text *t, const char *text)
+{
+	uint32_t head[2] = { t->number, t->bytes };
+	if (GET(io.stage) == IO_RUNS) {
+		io_take_text(t->number, text, t->bytes);
+		return true;
+	}
+	if (sizeof early - early_bytes < sizeof head + t->bytes)
+		return false;
+	memcpy(early + early_bytes, head, sizeof head);
+	memcpy(early + early_bytes + sizeof head, text, t->bytes);
+	early_bytes += sizeof head + t->bytes;
+	return true;
+}
+
+void io_text_begin(void)
+{
+	uint32_t head[2];
+	for (size_t at = 0; at < early_bytes; at += sizeof head + head[1]) {
+		memcpy(head, early + at, sizeof head);
+		io_take_text(head[0], early + at + sizeof head, head[1]);
+	}
+	early_bytes = 0;
+}
+
 static uint32_t number_of(const char *text, size_t bytes)
 {
 	if (n_texts * 3 >= n_slots * 2 && !grow() && n_texts + 1 >= n_slots)
@@ -80,8 +109,11 @@ static uint32_t number_of(const char *text, size_t bytes)
 	if (!t->hash) {
 		if (n_texts * 4 >= n_slots * 3)
 			return 0;
-		*t = (struct text){ hash, (uint32_t)++n_texts, (uint32_t)bytes };
-		io_take_text(t->number, text, bytes);
+		const struct text made = { hash, (uint32_t)n_texts + 1, (uint32_t)bytes };
+		if (!tell(&made, text))
+			return 0;
+		*t = made;
+		n_texts++;
 	}
 	return t->number;
 }
@@ -227,6 +259,6 @@ void io_text_child(void)
 	if (texts)
 		(void)syscall(SYS_munmap, texts, n_slots * sizeof *texts);
 	texts = NULL;
-	n_slots = n_texts = 0;
+	n_slots = n_texts = early_bytes = 0;
 	folder_bytes = cwd_bytes = 0;
 }

@@ -23,15 +23,20 @@ struct io_next {
 };
 
 #define WRAP(type, name, ...)                                                                      \
-	WRAP_LATE(type, name, __VA_ARGS__);                                                        \
+	static void *next_##name;                                                                  \
 	static struct io_next entry_##name                                                         \
 		__attribute__((section("io_nexts"), used)) = { #name, &next_##name };              \
-	type ours_##name(__VA_ARGS__)
+	WRAP_BY(type, name, __VA_ARGS__)
 
 /* Of a library that the program may not have: looked up at its first call. */
 #define WRAP_LATE(type, name, ...)                                                                 \
 	static void *next_##name;                                                                  \
-	IO_PUBLIC type ours_##name(__VA_ARGS__) __asm__(#name)
+	WRAP_BY(type, name, __VA_ARGS__)
+
+/* One that goes on by another one of ours. */
+#define WRAP_BY(type, name, ...)                                                                   \
+	IO_PUBLIC type ours_##name(__VA_ARGS__) __asm__(#name);                                    \
+	type ours_##name(__VA_ARGS__)
 
 /* Another name of a wrapper of the same file, with the same arguments. */
 #define ALSO(other, name)                                                                          \

@@ -2,7 +2,7 @@
 # goes past them, by way of io_own.c.
 IO_OWN := $(shell sed -n 's/^OWN.[^,]*, *\([a-z_0-9]*\),.*/\1/p' collectors/io_own.c 2>/dev/null)
 
-IO_LINK = $(addprefix -Wl$(comma)--wrap=,$(IO_OWN)) -Wl,--version-script=collectors/io.map
+IO_LINK = $(addprefix -Wl$(comma)--wrap=,$(IO_OWN)) -Wl,-Bsymbolic -Wl,--version-script=collectors/io.map
 
 $(B)/libroimeter-io.so: $(patsubst %.c,$(B)/guest/%.o,$(wildcard collectors/io.c collectors/io_*.c)) $(B)/guest.a
 	$(COLLECTOR_LINK) $(IO_LINK) -o $@ $^ -lpthread -ldl -lm

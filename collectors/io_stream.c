@@ -1,0 +1,224 @@
+/* Streams: what moves bytes. Calls that stay in a stream's buffer are not timed. */
+#include "collectors/io_stream.h"
+
+#include <string.h>
+
+/* ---- blocks -------------------------------------------------------------------------------------
+ */
+
+static void end_block(const struct io_span *c, enum io_call call, struct io_open *o, size_t asked,
+		      size_t done, bool failed)
+{
+	uint64_t end = io_now();
+	int64_t result = failed && !done ? -errno : (int64_t)done;
+	io_put(c, c->tick, end, call, result, stream_move(o, (int64_t)done),
+	       ARGS(io_number(o), (int64_t)asked));
+}
+
+/* Of a call that may have been at the end of the file: an error says so. */
+static bool failed(FILE *f)
+{
+	return f->_flags & 0x20; /* ferror_unlocked: _IO_ERR_SEEN */
+}
+
+#define WRAP_FWRITE(name)                                                                          \
+	WRAP(size_t, name, const void *from, size_t size, size_t n, FILE *f)                       \
+	{                                                                                          \
+		struct io_span c;                                                                  \
+		struct io_open *o;                                                                 \
+		size_t bytes = size * n;                                                           \
+		if (LIKELY(bytes && bytes < stream_room(f)) && (c.thread = stream_quick(f, &o))) { \
+			size_t done = NEXT(name)(from, size, n, f);                                \
+			int64_t moved = (int64_t)(done * size);                                    \
+			io_run(c.thread, IO_fwrite, o->number, (int64_t)bytes, moved,              \
+			       stream_move(o, moved));                                             \
+			return done;                                                               \
+		}                                                                                  \
+		if (!stream_begin(&c, f, &o))                                                      \
+			return NEXT(name)(from, size, n, f);                                       \
+		size_t done = NEXT(name)(from, size, n, f);                                        \
+		end_block(&c, IO_fwrite, o, bytes, done *size, bytes &&done < n);                  \
+		return done;                                                                       \
+	}
+
+WRAP_FWRITE(fwrite)
+WRAP_FWRITE(fwrite_unlocked)
+
+#define WRAP_FREAD(name, params, args)                                                             \
+	WRAP(size_t, name, UNPACK params)                                                          \
+	{                                                                                          \
+		struct io_span c;                                                                  \
+		struct io_open *o;                                                                 \
+		size_t bytes = size * n;                                                           \
+		if (LIKELY(bytes && bytes <= stream_ready(f)) &&                                   \
+		    (c.thread = stream_quick(f, &o))) {                                            \
+			size_t done = NEXT(name) args;                                             \
+			int64_t moved = (int64_t)(done * size);                                    \
+			io_run(c.thread, IO_fread, o->number, (int64_t)bytes, moved,               \
+			       stream_move(o, moved));                                             \
+			return done;                                                               \
+		}                                                                                  \
+		if (!stream_begin(&c, f, &o))                                                      \
+			return NEXT(name) args;                                                    \
+		size_t done = NEXT(name) args;                                                     \
+		end_block(&c, IO_fread, o, bytes, done *size, bytes &&failed(f));                  \
+		return done;                                                                       \
+	}
+
+WRAP_FREAD(fread, (void *to, size_t size, size_t n, FILE *f), (to, size, n, f))
+WRAP_FREAD(fread_unlocked, (void *to, size_t size, size_t n, FILE *f), (to, size, n, f))
+WRAP_FREAD(__fread_chk, (void *to, size_t room, size_t size, size_t n, FILE *f),
+	   (to, room, size, n, f))
+WRAP_FREAD(__fread_unlocked_chk, (void *to, size_t room, size_t size, size_t n, FILE *f),
+	   (to, room, size, n, f))
+
+/* ---- single bytes -------------------------------------------------------------------------------
+ */
+
+static void end_byte(const struct io_span *c, enum io_call call, struct io_open *o, int rc,
+		     bool bad)
+{
+	uint64_t end = io_now();
+	int64_t result = rc != EOF ? 1 : bad ? -errno : 0;
+	io_put(c, c->tick, end, call, result, stream_move(o, rc != EOF), ARGS(io_number(o)));
+}
+
+#define WRAP_GETC(name, params, args, stream)                                                      \
+	WRAP(int, name, UNPACK params)                                                             \
+	{                                                                                          \
+		FILE *f = stream;                                                                  \
+		struct io_span c;                                                                  \
+		struct io_open *o;                                                                 \
+		if (LIKELY(stream_ready(f)) && (c.thread = stream_quick(f, &o))) {                 \
+			int rc = NEXT(name) args;                                                  \
+			io_run(c.thread, IO_fgetc, o->number, 0, rc != EOF,                        \
+			       stream_move(o, rc != EOF));                                         \
+			return rc;                                                                 \
+		}                                                                                  \
+		if (!stream_begin(&c, f, &o))                                                      \
+			return NEXT(name) args;                                                    \
+		int rc = NEXT(name) args;                                                          \
+		end_byte(&c, IO_fgetc, o, rc, failed(f));                                          \
+		return rc;                                                                         \
+	}
+
+WRAP_GETC(fgetc, (FILE * f_), (f_), f_)
+WRAP_GETC(getc, (FILE * f_), (f_), f_)
+WRAP_GETC(_IO_getc, (FILE * f_), (f_), f_)
+WRAP_GETC(fgetc_unlocked, (FILE * f_), (f_), f_)
+WRAP_GETC(getc_unlocked, (FILE * f_), (f_), f_)
+WRAP_GETC(getchar, (void), (), stdin)
+WRAP_GETC(getchar_unlocked, (void), (), stdin)
+
+#define WRAP_PUTC(name, params, args, stream)                                                      \
+	WRAP(int, name, UNPACK params)                                                             \
+	{                                                                                          \
+		FILE *f = stream;                                                                  \
+		struct io_span c;                                                                  \
+		struct io_open *o;                                                                 \
+		if (LIKELY(stream_room(f) > 1) && (c.thread = stream_quick(f, &o))) {              \
+			int rc = NEXT(name) args;                                                  \
+			io_run(c.thread, IO_fputc, o->number, 0, rc != EOF,                        \
+			       stream_move(o, rc != EOF));                                         \
+			return rc;                                                                 \
+		}                                                                                  \
+		if (!stream_begin(&c, f, &o))                                                      \
+			return NEXT(name) args;                                                    \
+		int rc = NEXT(name) args;                                                          \
+		end_byte(&c, IO_fputc, o, rc, true);                                               \
+		return rc;                                                                         \
+	}
+
+WRAP_PUTC(fputc, (int ch, FILE *f_), (ch, f_), f_)
+WRAP_PUTC(putc, (int ch, FILE *f_), (ch, f_), f_)
+WRAP_PUTC(_IO_putc, (int ch, FILE *f_), (ch, f_), f_)
+WRAP_PUTC(fputc_unlocked, (int ch, FILE *f_), (ch, f_), f_)
+WRAP_PUTC(putc_unlocked, (int ch, FILE *f_), (ch, f_), f_)
+WRAP_PUTC(putchar, (int ch), (ch), stdout)
+WRAP_PUTC(putchar_unlocked, (int ch), (ch), stdout)
+
+WRAP(int, ungetc, int ch, FILE *f)
+{
+	struct io_span c;
+	struct io_open *o;
+	if (!stream_begin(&c, f, &o))
+		return NEXT(ungetc)(ch, f);
+	int rc = NEXT(ungetc)(ch, f);
+	if (rc != EOF)
+		(void)stream_move(o, -1);
+	io_put(&c, 0, 0, IO_ungetc, rc, IO_NO_PLACE, ARGS(io_number(o)));
+	return rc;
+}
+
+/* ---- lines --------------------------------------------------------------------------------------
+ */
+
+/* A zero byte within a line hides what is behind it: that is not counted. */
+static char *end_gets(const struct io_span *c, struct io_open *o, char *got, int asked, bool bad)
+{
+	uint64_t end = io_now();
+	int64_t result = got ? (int64_t)strlen(got) : bad ? -errno : 0;
+	io_put(c, c->tick, end, IO_fgets, result, stream_move(o, got ? result : 0),
+	       ARGS(io_number(o), asked));
+	return got;
+}
+
+#define WRAP_GETS(name, params, args)                                                              \
+	WRAP(char *, name, UNPACK params)                                                          \
+	{                                                                                          \
+		struct io_span c;                                                                  \
+		struct io_open *o;                                                                 \
+		if (!stream_begin(&c, f, &o))                                                      \
+			return NEXT(name) args;                                                    \
+		char *got = NEXT(name) args;                                                       \
+		return end_gets(&c, o, got, n, failed(f));                                         \
+	}
+
+WRAP_GETS(fgets, (char *to, int n, FILE *f), (to, n, f))
+WRAP_GETS(fgets_unlocked, (char *to, int n, FILE *f), (to, n, f))
+WRAP_GETS(__fgets_chk, (char *to, size_t room, int n, FILE *f), (to, room, n, f))
+WRAP_GETS(__fgets_unlocked_chk, (char *to, size_t room, int n, FILE *f), (to, room, n, f))
+
+#define WRAP_PUTS(name, params, args, stream, more)                                                \
+	WRAP(int, name, UNPACK params)                                                             \
+	{                                                                                          \
+		FILE *f = stream;                                                                  \
+		struct io_span c;                                                                  \
+		struct io_open *o;                                                                 \
+		size_t bytes = strlen(text) + (more);                                              \
+		if (LIKELY(bytes && bytes < stream_room(f)) && (c.thread = stream_quick(f, &o))) { \
+			int rc = NEXT(name) args;                                                  \
+			int64_t moved = rc == EOF ? 0 : (int64_t)bytes;                            \
+			io_run(c.thread, IO_fputs, o->number, (int64_t)bytes, moved,               \
+			       stream_move(o, moved));                                             \
+			return rc;                                                                 \
+		}                                                                                  \
+		if (!stream_begin(&c, f, &o))                                                      \
+			return NEXT(name) args;                                                    \
+		int rc = NEXT(name) args;                                                          \
+		end_block(&c, IO_fputs, o, bytes, rc == EOF ? 0 : bytes, rc == EOF);               \
+		return rc;                                                                         \
+	}
+
+WRAP_PUTS(fputs, (const char *text, FILE *f_), (text, f_), f_, 0)
+WRAP_PUTS(fputs_unlocked, (const char *text, FILE *f_), (text, f_), f_, 0)
+WRAP_PUTS(puts, (const char *text), (text), stdout, 1)
+
+#define WRAP_GETLINE(name, params, args)                                                           \
+	WRAP(ssize_t, name, UNPACK params)                                                         \
+	{                                                                                          \
+		struct io_span c;                                                                  \
+		struct io_open *o;                                                                 \
+		if (!stream_begin(&c, f, &o))                                                      \
+			return NEXT(name) args;                                                    \
+		ssize_t n = NEXT(name) args;                                                       \
+		uint64_t end = io_now();                                                           \
+		int64_t result = n >= 0 ? n : failed(f) ? -errno : 0;                              \
+		io_put(&c, c.tick, end, IO_getline, result, stream_move(o, n > 0 ? n : 0),         \
+		       ARGS(io_number(o)));                                                        \
+		return n;                                                                          \
+	}
+
+WRAP_GETLINE(getline, (char **line, size_t *room, FILE *f), (line, room, f))
+WRAP_GETLINE(getdelim, (char **line, size_t *room, int end_, FILE *f), (line, room, end_, f))
+WRAP_GETLINE(__getdelim, (char **line, size_t *room, int end_, FILE *f), (line, room, end_, f))
