@@ -10,6 +10,7 @@ int cmd_import(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_conformance(int argc, char **argv);
 int cmd_platform(int argc, char **argv);
+int cmd_period(int argc, char **argv);
 int cmd_log(int argc, char **argv);
 int cmd_agent_status(int argc, char **argv);
 

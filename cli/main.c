@@ -22,6 +22,7 @@ static const struct command {
 	{ "platform", "tell what this machine is called, and why", cmd_platform },
 	{ "conformance", "test whether a collector on this platform is to be believed",
 	  cmd_conformance },
+	{ "period", "tell the phases of a run's I/O and their period", cmd_period },
 	{ "log", "print the region logs of processes", cmd_log },
 	{ "agent-status", "tell what the agent of this node holds", cmd_agent_status },
 };
