@@ -4,6 +4,7 @@
  *	text NUMBER TEXT
  *	handle NUMBER PATH-NUMBER TYPE INTERFACE FLAGS WAS-OPEN
  *	event CALL THREAD DEPTH RESULT AT COUNT timed|untimed|outside ARGUMENT...
+ *	mpi CLASS THREAD DEPTH timed|outside NANOSECONDS
  *	dropped CALLS       flush HOW */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -89,6 +90,13 @@ static void taker_events(const struct io_event *e, size_t n)
 	}
 }
 
+static void taker_mpi(const struct io_event *e, size_t n)
+{
+	for (size_t i = 0; i < n; i++, e++)
+		SAY("mpi %d %" PRIu32 " %d %s %" PRIu64 "\n", e->call, e->thread, e->depth, when(e),
+		    e->end_ns - e->begin_ns);
+}
+
 static void taker_dropped(uint64_t calls)
 {
 	SAY("dropped %" PRIu64 "\n", calls);
@@ -114,4 +122,5 @@ __attribute__((visibility("hidden"))) const struct io_taker io_counter = {
 	.flush = taker_flush,
 	.dropped = taker_dropped,
 	.child = taker_child,
+	.mpi = taker_mpi,
 };
