@@ -28,7 +28,7 @@ void iocap_encoder_done(struct encoder *x)
 
 static uint64_t hash(const struct iocap_signature *s)
 {
-	uint64_t h = (uint64_t)s->call << 8 | s->depth, how;
+	uint64_t h = (uint64_t)s->how[IOCAP_COUNT] << 32 | (uint64_t)s->call << 8 | s->depth, how;
 	memcpy(&how, s->how, sizeof how);
 	h = (h ^ how) * UINT64_C(0x9e3779b97f4a7c15);
 	for (unsigned i = 0; i < IOCAP_FIELDS; i++)
@@ -262,6 +262,20 @@ static uint32_t choose(struct encoder *x, struct draft *d)
 	return less_exact(x, d);
 }
 
+static int64_t value_of(const struct io_event *e, unsigned field)
+{
+	switch (field) {
+	case IOCAP_RESULT:
+		return e->result;
+	case IOCAP_AT:
+		return e->at;
+	case IOCAP_COUNT:
+		return e->count;
+	default:
+		return e->arg[field];
+	}
+}
+
 static void put_columns(struct stream *s, const struct iocap_shape *shape, const struct io_event *e,
 			const struct iocap_signature *g)
 {
@@ -269,7 +283,7 @@ static void put_columns(struct stream *s, const struct iocap_shape *shape, const
 		unsigned i = shape->order[k];
 		if (g->how[i] != IOCAP_COLUMN)
 			continue;
-		int64_t v = i == IOCAP_RESULT ? e->result : i == IOCAP_AT ? e->at : e->arg[i];
+		int64_t v = value_of(e, i);
 		int64_t base = iocap_model_base(&s->model, shape, e, i);
 		iocap_column_put(&s->values[iocap_value_of(shape, i)],
 				 iocap_zigzag(iocap_sub(v, base)));
@@ -287,6 +301,9 @@ uint32_t iocap_encode(struct encoder *x, struct stream *s, const struct io_event
 		draft_field(&d, &s->model, shape, e, shape->order[k]);
 	draft_result(&d, &s->model, shape, e);
 	draft_at(&d, &s->model, shape, e);
+	set(&d, IOCAP_COUNT, IOCAP_FIXED, e->count);
+	if (e->count > 1)
+		d.sizes |= 1u << IOCAP_COUNT;
 	uint32_t number = choose(x, &d);
 	if (number == SIGNATURE_NONE)
 		return number;

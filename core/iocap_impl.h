@@ -58,7 +58,7 @@ struct iocap_writer {
 	struct iocap_sink sink;
 	int rc;
 	bool timed, finished, open_used;
-	uint64_t step_ns, turn, dropped, dropped_written, bytes;
+	uint64_t step_ns, turn, calls, dropped, dropped_written, bytes;
 	unsigned n_streams, recent;
 	struct stream streams[IOCAP_STREAMS + 1]; /* the last: handles */
 	struct encoder encoder;

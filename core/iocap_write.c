@@ -266,14 +266,18 @@ static uint64_t in_steps(const struct iocap_writer *w, uint64_t ns)
 
 static void put_times(struct iocap_writer *w, struct stream *s, const struct io_event *e)
 {
-	uint64_t begin = e->begin_ns, end = e->end_ns;
+	/* Of a call without a time there is when it was, about, or 0; its length is 0, others are
+	 * one more. */
+	bool untimed = !e->begin_ns && !e->end_ns;
+	uint64_t begin = untimed ? e->when_ns : e->begin_ns, end = untimed ? begin : e->end_ns;
 	if (w->step_ns > 1) {
 		begin = in_steps(w, begin);
 		end = in_steps(w, end);
 	}
 	iocap_column_put(&s->gaps, iocap_zigzag((int64_t)(begin - s->last_end)));
-	iocap_column_put(&s->lengths, end - begin);
-	s->last_end = end;
+	iocap_column_put(&s->lengths, untimed ? 0 : end - begin + 1);
+	if (begin)
+		s->last_end = end;
 }
 
 static bool columns_full(const struct iocap_writer *w, const struct stream *s)
@@ -299,6 +303,7 @@ void iocap_put_events(struct iocap_writer *w, const struct io_event *e, size_t n
 			fail(w, -ENOMEM);
 			break;
 		}
+		w->calls += e[i].count > 1 ? e[i].count : 1;
 		if (w->timed)
 			put_times(w, s, &e[i]);
 		iocap_stream_symbol(w, s, symbol);
@@ -307,7 +312,8 @@ void iocap_put_events(struct iocap_writer *w, const struct io_event *e, size_t n
 			give(w);
 		}
 	}
-	w->dropped += n - i;
+	for (; i < n; i++)
+		w->dropped += e[i].count > 1 ? e[i].count : 1;
 }
 
 void iocap_put_dropped(struct iocap_writer *w, uint64_t calls)
@@ -373,6 +379,7 @@ static void state_write(struct iocap_writer *w, struct iocap_bytes *out, bool fi
 	iocap_varint_put(&w->payload, finished);
 	/* What is under way goes on from here, and is worth nothing when less is there. */
 	iocap_varint_put(&w->payload, w->bytes);
+	iocap_varint_put(&w->payload, w->calls);
 	iocap_block_put(out, IOCAP_B_STATE, 0, 0, &w->payload);
 }
 

@@ -65,6 +65,7 @@ const struct iocap_process *iocap_process(const struct iocap *c, size_t process)
 struct iocap_sums {
 	uint64_t bytes;   /* of the file */
 	uint64_t events;  /* that can be read */
+	uint64_t calls;   /* that these are: an event may stand for several */
 	uint64_t dropped; /* calls that were seen and could not be kept */
 	uint64_t rules,
 		symbols; /* of all grammars, and how many (value, exponent) their bodies have */
@@ -101,7 +102,8 @@ void iocap_merge_end(struct iocap_merged *at);
 
 /* ---- rules, not expanded ---- */
 
-/* What a symbol says. `how` tells of each argument, the result and `at` where it comes from. */
+/* What a symbol says. `how` tells of each argument, the result, `at` and `count` where it comes
+ * from. */
 enum iocap_how {
 	IOCAP_NONE,   /* the call has no such argument */
 	IOCAP_FIXED,  /* value */
@@ -116,11 +118,13 @@ enum iocap_how {
 	IOCAP_ASKED,  /* result: all that was asked for; at: the call's offset */
 };
 
+#define IOCAP_FIELDS (IO_ARGS + 3)
+
 struct iocap_signature {
 	uint16_t call; /* enum io_call; IO_CALL_NONE: the stream's thread changes */
 	uint8_t depth;
-	uint8_t how[IO_ARGS + 2]; /* arguments, result, at */
-	int64_t value[IO_ARGS + 2];
+	uint8_t how[IOCAP_FIELDS]; /* arguments, result, at, count */
+	int64_t value[IOCAP_FIELDS];
 };
 const struct iocap_signature *iocap_signature(const struct iocap *c, size_t process,
 					      uint32_t signature);

@@ -67,10 +67,28 @@ static int put_times(struct iocap_cursor *at, struct io_event *e, struct err *er
 			return rc;
 	}
 	uint64_t begin = at->end + (uint64_t)iocap_unzigzag(at->gaps[at->at_time]);
-	at->end = begin + at->lengths[at->at_time++];
-	e->begin_ns = begin * at->p->facts.step_ns;
-	e->end_ns = at->end * at->p->facts.step_ns;
+	uint64_t length = at->lengths[at->at_time++], step = at->p->facts.step_ns;
+	if (begin)
+		at->end = begin + (length ? length - 1 : 0);
+	if (!length) {
+		e->when_ns = begin * step;
+		return 0;
+	}
+	e->begin_ns = begin * step;
+	e->end_ns = (begin + length - 1) * step;
 	return 0;
+}
+
+static void set(struct io_event *e, unsigned field, int64_t v)
+{
+	if (field == IOCAP_RESULT)
+		e->result = v;
+	else if (field == IOCAP_AT)
+		e->at = v;
+	else if (field == IOCAP_COUNT)
+		e->count = (uint32_t)v;
+	else
+		e->arg[field] = v;
 }
 
 static int fill(struct iocap_cursor *at, const struct iocap_signature *g, struct io_event *e,
@@ -79,18 +97,16 @@ static int fill(struct iocap_cursor *at, const struct iocap_signature *g, struct
 	const struct iocap_shape *shape = iocap_shape(g->call);
 	for (unsigned k = 0; k < IOCAP_FIELDS; k++) {
 		unsigned i = shape->order[k];
-		int64_t *into = i == IOCAP_RESULT ? &e->result
-				: i == IOCAP_AT   ? &e->at
-						  : &e->arg[i];
-		if (iocap_model_expect(&at->model, shape, e, i, g->how[i], g->value[i], into))
-			continue;
-		if (g->how[i] != IOCAP_COLUMN)
-			return iocap_bad(at->p, err, "a call expects what is not there");
 		int64_t v;
-		int rc = iocap_walk_value(&at->walk, iocap_value_of(shape, i), &v, err);
-		if (rc)
-			return rc;
-		*into = iocap_add(iocap_model_base(&at->model, shape, e, i), v);
+		if (!iocap_model_expect(&at->model, shape, e, i, g->how[i], g->value[i], &v)) {
+			if (g->how[i] != IOCAP_COLUMN)
+				return iocap_bad(at->p, err, "a call expects what is not there");
+			int rc = iocap_walk_value(&at->walk, iocap_value_of(shape, i), &v, err);
+			if (rc)
+				return rc;
+			v = iocap_add(iocap_model_base(&at->model, shape, e, i), v);
+		}
+		set(e, i, v);
 	}
 	iocap_model_tell(&at->model, shape, e);
 	return at->model.failed ? err_set(err, -ENOMEM, "out of memory") : 0;

@@ -28,6 +28,7 @@ static void shape_make(struct iocap_shape *s, const struct io_call_info *info)
 	}
 	s->letter[IOCAP_RESULT] = *p == ':' ? p[1] : 'v';
 	s->letter[IOCAP_AT] = 'a';
+	s->letter[IOCAP_COUNT] = 'c';
 	unsigned n = 0;
 	for (int offsets = 0; offsets < 2; offsets++)
 		for (uint8_t i = 0; i < s->n_args; i++)
@@ -211,7 +212,8 @@ static void tell_access(struct iocap_slot *slot, const struct iocap_shape *s,
 									   : 0);
 	}
 	if (s->moves && s->offset == 0xff && e->result >= 0 && e->at >= 0)
-		slot->position = iocap_add(e->at, e->result);
+		slot->position = iocap_add(
+			e->at, (int64_t)((uint64_t)e->result * (e->count ? e->count : 1)));
 	if (s->whence != 0xff && s->letter[IOCAP_RESULT] == 'o' && e->result >= 0)
 		slot->position = e->result;
 }

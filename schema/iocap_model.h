@@ -6,18 +6,18 @@
 
 #include "schema/iocap.h"
 
-#define IOCAP_FIELDS (IO_ARGS + 2) /* arguments, result, at */
 #define IOCAP_RESULT IO_ARGS
 #define IOCAP_AT (IO_ARGS + 1)
+#define IOCAP_COUNT (IO_ARGS + 2)
 
 /* A call's signature, taken apart once. */
 struct iocap_shape {
-	char letter[IOCAP_FIELDS]; /* 0: no such argument; result; 'a' for at */
+	char letter[IOCAP_FIELDS]; /* 0: no such argument; result; 'a' for at, 'c' for count */
 	uint8_t n_args, handle, offset, whence,
 		asked;                  /* index of the first such argument; 0xff: none */
 	uint8_t order[IOCAP_FIELDS];    /* each field behind those that its expectation needs:
-					   arguments    (offsets last), others that there are not, result,
-					   at */
+					   arguments    (offsets last), others that there are not,
+					   result,    at */
 	uint8_t track;                  /* 0 reads, 1 writes, 2 others */
 	bool known, moves, makes, ends; /* bytes; a handle; a handle's end */
 };

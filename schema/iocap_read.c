@@ -214,6 +214,8 @@ static int read_block(struct iocap *c, struct rprocess *p, struct iocap_block_in
 	case IOCAP_B_STATE:
 		sums->dropped = iocap_varint(&b->in);
 		sums->finished = iocap_varint(&b->in) != 0;
+		(void)iocap_varint(&b->in);
+		sums->calls = iocap_varint(&b->in);
 		return b->in.bad ? iocap_bad(p, err, "its end") : 0;
 	default:
 		return 0; /* of a newer writer */
@@ -225,16 +227,18 @@ static int read_open(struct rprocess *p, const void *bytes, size_t n, size_t goo
 {
 	struct iocap_in in = { bytes, (const uint8_t *)bytes + n, false }, look = in;
 	struct iocap_block_in b;
-	uint64_t dropped = p->sums.dropped, wanted = UINT64_MAX;
+	uint64_t dropped = p->sums.dropped, wanted = UINT64_MAX, calls = 0;
 	while (iocap_block_get(&look, &b))
 		if (b.type == IOCAP_B_STATE) {
 			dropped = iocap_varint(&b.in);
 			(void)iocap_varint(&b.in);
 			wanted = iocap_varint(&b.in);
+			calls = iocap_varint(&b.in);
 		}
 	if (wanted > good)
 		return 0;
 	p->sums.dropped = dropped;
+	p->sums.calls = calls;
 	int rc = 0;
 	while (!rc && iocap_block_get(&in, &b)) {
 		struct rstream *s = stream_of(p, b.stream);
@@ -258,6 +262,8 @@ static int sum_up(struct rprocess *p, struct err *err)
 			return iocap_bad(p, err, "a stream has fewer times than calls");
 		sums->events += s->events;
 	}
+	if (sums->calls < sums->events)
+		sums->calls = sums->events; /* nobody said */
 	return 0;
 }
 

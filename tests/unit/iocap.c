@@ -22,7 +22,7 @@ static void same_event(const struct io_event *a, const struct io_event *b, size_
 		       uint64_t step)
 {
 	bool same = a->call == b->call && a->depth == b->depth && a->thread == b->thread &&
-		    a->result == b->result && a->at == b->at &&
+		    a->result == b->result && a->at == b->at && a->count == b->count &&
 		    memcmp(a->arg, b->arg, sizeof a->arg) == 0;
 	if (!same)
 		fail_msg(
@@ -33,7 +33,9 @@ static void same_event(const struct io_event *a, const struct io_event *b, size_
 			io_call_info(b->call)->name, (long long)b->arg[0], (long long)b->arg[1],
 			(long long)b->arg[2], (long long)b->result, (long long)b->at, b->thread);
 	uint64_t begin = timed ? b->begin_ns : 0, end = timed ? b->end_ns : 0;
+	uint64_t when = timed ? b->when_ns : 0;
 	int64_t off_begin = (int64_t)(a->begin_ns - begin), off_end = (int64_t)(a->end_ns - end);
+	assert_true(llabs((int64_t)(a->when_ns - when)) <= (int64_t)step / 2);
 	assert_true(llabs(off_begin) <= (int64_t)step / 2 && llabs(off_end) <= (int64_t)step / 2);
 }
 
@@ -138,10 +140,14 @@ static void any_call(struct program *p, uint32_t newest)
 	e->result = program_dice(p, 3) ? (int64_t)program_dice(p, 4096) - 100 : e->arg[1];
 	e->at = program_dice(p, 3) ? -1 : (int64_t)program_dice(p, 100000);
 	e->depth = (uint8_t)program_dice(p, 2);
-	if (program_dice(p, 50) == 0)
+	if (program_dice(p, 50) == 0) {
+		e->when_ns = program_dice(p, 3) ? e->begin_ns : 0;
 		e->begin_ns = e->end_ns = 0;
-	if (program_dice(p, 50) == 0)
-		e->begin_ns = UINT64_MAX - program_dice(p, 5);
+	} else if (program_dice(p, 50) == 0) {
+		e->end_ns = INT64_MAX - program_dice(p, 5);
+	}
+	if (program_dice(p, 9) == 0)
+		e->count = (uint32_t)program_dice(p, 100);
 }
 
 static void session(struct program *p, int kind)
