@@ -21,5 +21,7 @@ CHECK_NEEDS += $(B)/tests/tools/libio-alone.so
 IO_PROGRAMS := $(patsubst tests/fixtures/io/%.c,$(B)/tests/tools/io_%,$(wildcard tests/fixtures/io/*.c))
 $(IO_PROGRAMS): $(B)/tests/tools/io_%: tests/fixtures/io/%.c include/roimeter.h
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O1 -Iinclude -Wall -Wextra -o $@ $< -lpthread -ldl
+	$(CC) -std=gnu11 -O1 -Iinclude -Wall -Wextra -o $@ $< $(IO_LIBRARIES) -lpthread -ldl
+$(B)/tests/tools/io_calls_async: IO_LIBRARIES := $(addprefix -l,$(shell echo 'int main;' | $(CC) \
+	-include libaio.h -include liburing.h -E -x c - >/dev/null 2>&1 && echo aio uring))
 CHECK_NEEDS += $(IO_PROGRAMS)
