@@ -11,6 +11,7 @@ int main(int c, char **v)
 		struct err e = { "" };
 		if (file_read(&b, v[i], &e) || picture_get(&p, &a, v[i], b.data, b.len, &e)) {
 			puts(e.text);
+			buf_done(&b);
 			continue;
 		}
 		printf("status %s final %d entries %g roi ops %g whole ops %g wall %g gross %g "
@@ -19,5 +20,7 @@ int main(int c, char **v)
 		       p.whole.ops.items ? p.whole.ops.items[0] : -1, p.wall_ns, p.gross_ns,
 		       p.roi.busy_ns, p.gap.total_ns, p.gap.cpu_ns, p.gap.off_cpu_ns, p.stream,
 		       p.notes.n, p.notes.n ? p.notes.items[0] : "", p.late);
+		buf_done(&b);
 	}
+	arena_free(&a);
 }
