@@ -51,7 +51,8 @@ endif
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) $(filter cmocka,$(ALSO_NEEDED)))
 PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
 override CPPFLAGS += $(PKG_CFLAGS)
-LIBS := $(PKG_LIBS) -lm -lpthread -ldl
+# Debian's libbz2 has no pkg-config file.
+LIBS := $(PKG_LIBS) -Wl,--push-state,--as-needed -lbz2 -Wl,--pop-state -lm -lpthread -ldl
 
 .DEFAULT_GOAL := all
 .PHONY: all check demo bench lint fuzz soak format install uninstall clean golden FORCE

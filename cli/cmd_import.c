@@ -9,10 +9,46 @@
 #include "cli/import_store.h"
 #include "cli/import_text.h"
 #include "cli/query.h"
+#include "import/darshan.h"
 #include "import/hpcperf.h"
 #include "import/trace.h"
 #include "lib/opt.h"
 #include "schema/codec.h"
+
+/* ---- formats -------------------------------------------------------------------------------------
+ */
+
+static const struct trace_reader *const readers[] = { &nsys_reader, &kineto_reader, &rocprof_reader,
+						      &xplane_reader };
+#define FORMATS "hpcperf, roimeter, nsys, kineto, rocprof, xplane, darshan"
+
+/* What an application did to its files, as other tools saw it. */
+static const struct {
+	const char *name;
+	int (*import)(struct imports *, const char *const *, size_t, const struct io_options *,
+		      struct err *);
+} io_formats[] = { { "darshan", import_darshan } };
+
+static size_t io_format(const char *format)
+{
+	size_t i = 0;
+	while (i < sizeof io_formats / sizeof *io_formats && strcmp(format, io_formats[i].name) != 0)
+		i++;
+	return i;
+}
+
+static bool is_io_format(const char *format)
+{
+	return io_format(format) < sizeof io_formats / sizeof *io_formats;
+}
+
+static const struct trace_reader *reader_of(const char *format)
+{
+	for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
+		if (strcmp(format, readers[i]->name) == 0)
+			return readers[i];
+	return NULL;
+}
 
 /* ---- what is printed ---------------------------------------------------------------------------
  */
@@ -70,14 +106,17 @@ static const char *plural(size_t n)
 	return n == 1 ? "" : "s";
 }
 
-static int print_text(const struct imports *in, const struct import_outcome *o, bool traces,
+static int print_text(const struct imports *in, const struct import_outcome *o, const char *format,
 		      struct err *err)
 {
+	bool traces = reader_of(format) != NULL, files = is_io_format(format);
 	struct buf text = { 0 };
 	int rc = 0;
 	for (size_t i = 0; traces && i < in->n_records; i++)
 		import_text_trace(&text, in->records[i]);
-	if (!traces)
+	for (size_t i = 0; files && i < in->n_records; i++)
+		import_text_io(&text, in->records[i]);
+	if (!traces && !files)
 		rc = import_text_suites(&text, in);
 	if (o->dry && in->n_results)
 		buf_printf(&text, "%zu conformance result%s and ", in->n_results,
@@ -105,40 +144,39 @@ static int print_text(const struct imports *in, const struct import_outcome *o, 
 struct options {
 	struct import_options published;
 	struct trace_options trace;
+	struct io_options io;
 	const char *db;
-	bool dry;
+	bool dry, totals;
 };
 
-static const struct trace_reader *const readers[] = { &nsys_reader, &kineto_reader, &rocprof_reader,
-						      &xplane_reader };
-#define FORMATS "hpcperf, roimeter, nsys, kineto, rocprof, xplane"
-
-static const struct trace_reader *reader_of(const char *format)
-{
-	for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
-		if (strcmp(format, readers[i]->name) == 0)
-			return readers[i];
-	return NULL;
-}
-
-/* Options of one kind of format mean nothing for the other. */
+/* Options of one kind of format mean nothing for the others. */
 static int misplaced(const char *format, const struct options *o, struct err *err)
 {
+	enum { TRACES, PUBLISHED, FILES };
+	static const char *const kinds[] = { "traces (nsys, kineto, rocprof, xplane)", "hpcperf",
+					     "what was seen of files (darshan)" };
+	int kind = reader_of(format) ? TRACES : is_io_format(format) ? FILES : PUBLISHED;
 	const struct {
-		const char *name, *value;
-		bool trace;
+		const char *name;
+		bool given;
+		int kind;
 	} some[] = {
-		{ "range", o->trace.range, true },
-		{ "exclude", o->trace.exclude, true },
-		{ "utc", o->trace.utc, true },
-		{ "published", o->published.published, false },
+		{ "range", o->trace.range != NULL, TRACES },
+		{ "exclude", o->trace.exclude != NULL, TRACES },
+		{ "utc", o->trace.utc != NULL, TRACES },
+		{ "published", o->published.published != NULL, PUBLISHED },
+		{ "capture", o->io.capture != NULL, FILES },
+		{ "salvage", o->io.salvage, FILES },
+		{ "totals", o->totals, FILES },
 	};
 	for (size_t i = 0; i < sizeof some / sizeof *some; i++)
-		if (some[i].value && some[i].trace != (reader_of(format) != NULL))
+		if (some[i].given && some[i].kind != kind)
 			return err_set(err, -EINVAL, "--%s is for %s, not for %.60s", some[i].name,
-				       some[i].trace ? "traces (nsys, kineto, rocprof, xplane)"
-						     : "hpcperf",
-				       format);
+				       kinds[some[i].kind], format);
+	if (o->totals && strcmp(format, "darshan") != 0)
+		return err_set(err, -EINVAL, "--totals is for darshan, not for %.60s", format);
+	if (o->io.capture && o->dry)
+		return err_set(err, -EINVAL, "--capture writes, and --dry-run does not: one of them");
 	return 0;
 }
 
@@ -156,6 +194,13 @@ static int read_all(const char *format, const char *const *paths, size_t n, stru
 		o->trace.platform = o->published.platform;
 		return import_traces(ret, reader, paths, n, &o->trace, err);
 	}
+	if (is_io_format(format)) {
+		o->io.suite = o->published.suite;
+		o->io.app = o->published.app;
+		o->io.case_ = o->published.case_;
+		o->io.platform = o->published.platform;
+		return io_formats[io_format(format)].import(ret, paths, n, &o->io, err);
+	}
 	if (strcmp(format, "hpcperf") == 0)
 		return import_hpcperf(ret, paths, n, &o->published, err);
 	if (strcmp(format, "roimeter") == 0)
@@ -163,10 +208,43 @@ static int read_all(const char *format, const char *const *paths, size_t n, stru
 	return err_set(err, -EINVAL, "there is no format \"%.60s\" to import: " FORMATS, format);
 }
 
+/* One object for each log. What could be read of a damaged one is printed, and the call fails all the
+ * same. */
+static int print_totals(const char *const *paths, size_t n, struct err *err)
+{
+	struct err first = { 0 };
+	int rc = 0;
+	(void)fputs("{\"logs\":[", stdout);
+	for (size_t i = 0; i < n; i++) {
+		json_t *totals = NULL;
+		struct err one = { 0 };
+		struct buf text = { 0 };
+		int rc_one = darshan_totals(&totals, paths[i], &one);
+		if (rc_one && !rc) {
+			rc = rc_one;
+			first = one;
+		}
+		if (totals && put_json(&text, i, totals) && !rc)
+			rc = err_set(&first, -ENOMEM, "out of memory");
+		if (!text.failed && text.len)
+			(void)fwrite(text.data, 1, text.len, stdout);
+		buf_done(&text);
+	}
+	(void)fputs("]}\n", stdout);
+	if (rc)
+		*err = first;
+	return rc;
+}
+
 static int import(char **argv, int n, struct options *options, enum format format, struct err *err)
 {
 	struct imports in = { 0 };
 	struct import_outcome o = { .dry = options->dry };
+	if (options->totals) {
+		int wrong = misplaced(argv[0], options, err);
+		return wrong ? wrong
+			     : print_totals((const char *const *)argv + 1, (size_t)n - 1, err);
+	}
 	int rc = read_all(argv[0], (const char *const *)argv + 1, (size_t)n - 1, options, &in, err);
 	if (rc)
 		return rc;
@@ -179,7 +257,7 @@ static int import(char **argv, int n, struct options *options, enum format forma
 	else if (!rc && format == FORMAT_CSV)
 		rc = print_csv(&in, err);
 	else if (!rc)
-		rc = print_text(&in, &o, reader_of(argv[0]) != NULL, err);
+		rc = print_text(&in, &o, argv[0], err);
 	imports_done(&in);
 	return rc;
 }
@@ -196,7 +274,7 @@ int cmd_import(int argc, char **argv)
 		  "traces: these are left out of it" },
 		{ "utc", OPT_TEXT, &o.trace.utc, "UTC", "traces: when it was measured" },
 		{ "suite", OPT_TEXT, &o.published.suite, "NAME",
-		  "instead of hpcperf-level1, ...; traces: imported" },
+		  "instead of hpcperf-level1, ...; traces, logs: imported" },
 		{ "platform", OPT_TEXT, &o.published.platform, "ID",
 		  "platform of what names none" },
 		{ "app", OPT_TEXT, &o.published.app, "NAME",
@@ -204,6 +282,12 @@ int cmd_import(int argc, char **argv)
 		{ "case", OPT_TEXT, &o.published.case_, "NAME", "case of region logs and traces" },
 		{ "published", OPT_TEXT, &o.published.published, "UTC",
 		  "when tables that do not tell were published" },
+		{ "capture", OPT_TEXT, &o.io.capture, "DIR",
+		  "darshan: its accesses (DXT) as a capture, too" },
+		{ "salvage", OPT_FLAG, &o.io.salvage, NULL,
+		  "darshan: of a damaged log what is whole" },
+		{ "totals", OPT_FLAG, &o.totals, NULL,
+		  "darshan: only print the log's own sums, as JSON" },
 		{ "format", OPT_TEXT, &format_text, "FORMAT",
 		  "text, json ({\"records\": [...]}) or csv" },
 		{ "db", OPT_TEXT, &o.db, "FILE",
@@ -212,8 +296,8 @@ int cmd_import(int argc, char **argv)
 	const struct opt_table t = {
 		.command = "roimeter import",
 		.synopsis =
-			"[OPTIONS] nsys|kineto|rocprof|xplane FILE...\n[OPTIONS] hpcperf FILE...\n"
-			"[OPTIONS] roimeter FILE...",
+			"[OPTIONS] nsys|kineto|rocprof|xplane FILE...\n[OPTIONS] darshan LOG...\n"
+			"[OPTIONS] hpcperf FILE...\n[OPTIONS] roimeter FILE...",
 		.about = "Stores results that were measured elsewhere: all of a call, or nothing. "
 			 "Importing the\n"
 			 "same again stores nothing new.\n\n"
@@ -223,6 +307,8 @@ int cmd_import(int argc, char **argv)
 			 "gzip or zstd: a record\n"
 			 "each. The region is the ranges roimeter:roi less roimeter:exclude, or "
 			 "what --range names.\n"
+			 "darshan: logs of Darshan 3.0 to 3.5: what an application did to its "
+			 "files, a record each.\n"
 			 "hpcperf: region logs (hpcperf-roi-log 2), run records, published tables, "
 			 "case tables and\n"
 			 "conformance files of HPC-Performance-AI; files may be folders; what a "
@@ -236,6 +322,7 @@ int cmd_import(int argc, char **argv)
 			  "'ProfilerStep#*' --dry-run\n"
 			  "  roimeter import nsys report.sqlite --app heat --case n128 --platform "
 			  "nvidia-h100.cuda13.0\n"
+			  "  roimeter import darshan app.darshan --dry-run --format json\n"
 			  "  roimeter import hpcperf published/\n"
 			  "  roimeter import hpcperf --app heat --case n128 --platform "
 			  "nvidia-b200.cuda13.2 roi.*\n"

@@ -8,50 +8,19 @@
 #include <string.h>
 #include <time.h>
 
-#define XXH_STATIC_LINKING_ONLY
-#include <xxhash.h>
-
 #include "core/assemble.h"
 #include "core/picture.h"
 #include "import/hpcperf_impl.h" /* import_utc */
+#include "import/made.h"
 #include "import/trace_impl.h"
 #include "schema/codec.h"
 
 #define YEAR_2105_S 4260000000
-#define NAME_CHARS 64
 
 static const char *file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash ? slash + 1 : path;
-}
-
-/* "out/My trace.json.gz": "My-trace". */
-static char *app_of_file(struct arena *a, const struct trace_file *file)
-{
-	static const char *const ends[] = {
-		".gz",  ".zst", ".json", ".sqlite", ".sqlite3", ".db",
-		".rpd", ".csv", ".pb",   ".xplane", ".pt",      ".trace"
-	};
-	static const char allowed[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-";
-	char *name = arena_strdup(a, file_name(file->path));
-	if (!name)
-		return NULL;
-	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-		size_t n = strlen(name), k = strlen(ends[i]);
-		if (n > k && strcmp(name + n - k, ends[i]) == 0) {
-			name[n - k] = '\0';
-			i = (size_t)-1; /* from the start */
-		}
-	}
-	name += strspn(name, "-.");
-	if (strlen(name) > NAME_CHARS)
-		name[NAME_CHARS] = '\0';
-	for (char *p = name; *p; p++)
-		if (!strchr(allowed, *p))
-			*p = '-';
-	return *name ? name : arena_strdup(a, file->format);
 }
 
 /* ---- when
@@ -94,7 +63,7 @@ static int put_identity(struct record *rec, const struct trace_sink *t,
 	struct record_body *b = &rec->body;
 	struct arena *a = &rec->arena;
 	b->suite = arena_strdup(a, o->suite ? o->suite : "imported");
-	b->app = o->app ? arena_strdup(a, o->app) : app_of_file(a, file);
+	b->app = o->app ? arena_strdup(a, o->app) : made_app(a, file->path, file->format);
 	b->case_ = arena_strdup(a, o->case_ ? o->case_ : "trace");
 	b->platform = arena_strdup(a, o->platform ? o->platform : "unknown");
 	b->kind = "imported";
@@ -178,23 +147,6 @@ static int name_runtime(struct record *rec)
 	return api->name ? 0 : -ENOMEM;
 }
 
-static int give_id(struct record *rec)
-{
-	struct record_body *b = &rec->body;
-	json_t *json = record_to_json(rec);
-	struct buf text = { 0 };
-	int rc = json ? json_text(&text, json) : -ENOMEM;
-	json_decref(json);
-	if (!rc && !text.failed) {
-		unsigned hash = (unsigned)(XXH3_64bits(text.data, text.len) & 0xffffffffu);
-		const char *u = b->utc;
-		b->run_id = arena_printf(&rec->arena, "%.4s%.2s%.2sT%.2s%.2s%.2sZ-%08x", u, u + 5,
-					 u + 8, u + 11, u + 14, u + 17, hash);
-	}
-	buf_done(&text);
-	return b->run_id ? 0 : -ENOMEM;
-}
-
 int trace_make_record(const struct trace_sink *t, const struct trace_file *file,
 		      const struct picture *const *pictures, size_t n, struct record *ret,
 		      struct err *err)
@@ -215,6 +167,6 @@ int trace_make_record(const struct trace_sink *t, const struct trace_file *file,
 	if (!rc)
 		rc = record_explain_nulls(ret);
 	if (!rc)
-		rc = give_id(ret);
+		rc = made_id(ret);
 	return rc ? err_set(err, rc, "out of memory") : record_check(ret, err);
 }

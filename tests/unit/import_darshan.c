@@ -1,0 +1,142 @@
+/* Darshan's logs, byte by byte: what is cut anywhere is refused, and nothing is read beyond it. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "import/darshan.h"
+#include "import/darshan_total.h"
+#include "lib/file.h"
+
+#define LOG "tests/fixtures/io/darshan/own__hacc_fpp.dxt.darshan"
+
+static char path[64];
+
+static void write_log(const void *bytes, size_t n)
+{
+	FILE *f = fopen(path, "we");
+	assert_non_null(f);
+	assert_int_equal(fwrite(bytes, 1, n, f), n);
+	assert_int_equal(fclose(f), 0);
+}
+
+static int import_it(bool salvage)
+{
+	struct imports in;
+	struct err err = { 0 };
+	const char *paths[] = { path };
+	struct io_options o = { .salvage = salvage };
+	int rc = import_darshan(&in, paths, 1, &o, &err);
+	if (rc)
+		assert_true(strlen(err.text) > 10);
+	else
+		imports_done(&in);
+	return rc;
+}
+
+static void a_log_that_is_cut_anywhere_is_refused(void **state)
+{
+	(void)state;
+	struct buf b = { 0 };
+	assert_int_equal(file_read(&b, LOG, NULL), 0);
+	write_log(b.data, b.len);
+	assert_int_equal(import_it(false), 0);
+	for (size_t n = 0; n < b.len; n += n < 1700 ? 61 : 37) {
+		write_log(b.data, n);
+		assert_true(import_it(false) < 0);
+		(void)import_it(true);
+	}
+	buf_done(&b);
+}
+
+/* Each byte of the header may be anything: an answer, and no memory beyond reason. */
+static void a_header_that_lies_does_no_harm(void **state)
+{
+	(void)state;
+	struct buf b = { 0 };
+	assert_int_equal(file_read(&b, LOG, NULL), 0);
+	for (size_t i = 0; i < 1328; i += i < 400 ? 5 : 41) {
+		char was = b.data[i];
+		b.data[i] = (char)(was ^ 0x81);
+		write_log(b.data, b.len);
+		(void)import_it(false);
+		b.data[i] = was;
+	}
+	buf_done(&b);
+}
+
+static void frequent_values_of_several_records_are_those_of_all(void **state)
+{
+	(void)state;
+	struct darshan_record rec = { .rank = 0 };
+	struct darshan_total t = { 0 };
+	int64_t *size = &rec.whole[POSIX_ACCESS1_ACCESS], *count = &rec.whole[POSIX_ACCESS1_COUNT];
+	size[0] = 100;
+	count[0] = 3;
+	size[1] = 7;
+	count[1] = 1;
+	darshan_total_add(&t, DARSHAN_POSIX, &rec);
+	size[0] = 7;
+	count[0] = 1;
+	size[1] = 8;
+	count[1] = 1;
+	darshan_total_add(&t, DARSHAN_POSIX, &rec);
+	const int64_t sizes[] = { 100, 7, 8, 0 }, counts[] = { 3, 2, 1, 0 };
+	assert_memory_equal(&t.whole[POSIX_ACCESS1_ACCESS], sizes, sizeof sizes);
+	assert_memory_equal(&t.whole[POSIX_ACCESS1_COUNT], counts, sizeof counts);
+}
+
+static void what_one_record_does_not_know_the_sum_does_not(void **state)
+{
+	(void)state;
+	struct darshan_record rec = { .rank = 0 };
+	struct darshan_total t = { 0 };
+	rec.whole[POSIX_DUPS] = 5;
+	darshan_total_add(&t, DARSHAN_POSIX, &rec);
+	rec.whole[POSIX_DUPS] = -1;
+	rec.times[POSIX_F_OPEN_START_TIMESTAMP] = 2;
+	rec.whole[POSIX_BYTES_READ] = INT64_MAX;
+	darshan_total_add(&t, DARSHAN_POSIX, &rec);
+	rec.times[POSIX_F_OPEN_START_TIMESTAMP] = 1;
+	darshan_total_add(&t, DARSHAN_POSIX, &rec);
+	assert_int_equal(t.whole[POSIX_DUPS], -1);
+	assert_true(t.overflow);
+	assert_int_equal(t.whole[POSIX_BYTES_READ], -1);
+	assert_true(t.times[POSIX_F_OPEN_START_TIMESTAMP] == 1);
+}
+
+static void different_numbers_are_counted_once(void **state)
+{
+	(void)state;
+	struct darshan_ids ids = { 0 };
+	for (int round = 0; round < 2; round++)
+		for (uint64_t i = 0; i < 5000; i++)
+			assert_int_equal(darshan_ids_add(&ids, i * 0x10001), round == 0);
+	assert_int_equal(darshan_ids_count(&ids), 5000);
+	assert_true(darshan_ids_has(&ids, 0));
+	assert_false(darshan_ids_has(&ids, 3));
+	darshan_ids_done(&ids);
+}
+
+int main(void)
+{
+	alarm(120);
+	(void)snprintf(path, sizeof path, "/tmp/roimeter-darshan-%d", (int)getpid());
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_log_that_is_cut_anywhere_is_refused),
+		cmocka_unit_test(a_header_that_lies_does_no_harm),
+		cmocka_unit_test(frequent_values_of_several_records_are_those_of_all),
+		cmocka_unit_test(what_one_record_does_not_know_the_sum_does_not),
+		cmocka_unit_test(different_numbers_are_counted_once),
+	};
+	int rc = cmocka_run_group_tests(tests, NULL, NULL);
+	(void)unlink(path);
+	return rc;
+}
