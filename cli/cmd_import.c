@@ -11,6 +11,7 @@
 #include "cli/query.h"
 #include "import/darshan.h"
 #include "import/hpcperf.h"
+#include "import/recorder.h"
 #include "import/trace.h"
 #include "lib/opt.h"
 #include "schema/codec.h"
@@ -20,14 +21,16 @@
 
 static const struct trace_reader *const readers[] = { &nsys_reader, &kineto_reader, &rocprof_reader,
 						      &xplane_reader };
-#define FORMATS "hpcperf, roimeter, nsys, kineto, rocprof, xplane, darshan"
+#define FORMATS "hpcperf, roimeter, nsys, kineto, rocprof, xplane, darshan, recorder"
 
 /* What an application did to its files, as other tools saw it. */
 static const struct {
 	const char *name;
 	int (*import)(struct imports *, const char *const *, size_t, const struct io_options *,
 		      struct err *);
-} io_formats[] = { { "darshan", import_darshan } };
+	int (*totals)(json_t **, const char *, struct err *);
+} io_formats[] = { { "darshan", import_darshan, darshan_totals },
+		   { "recorder", import_recorder, recorder_totals } };
 
 static size_t io_format(const char *format)
 {
@@ -154,7 +157,7 @@ static int misplaced(const char *format, const struct options *o, struct err *er
 {
 	enum { TRACES, PUBLISHED, FILES };
 	static const char *const kinds[] = { "traces (nsys, kineto, rocprof, xplane)", "hpcperf",
-					     "what was seen of files (darshan)" };
+					     "what was seen of files (darshan, recorder)" };
 	int kind = reader_of(format) ? TRACES : is_io_format(format) ? FILES : PUBLISHED;
 	const struct {
 		const char *name;
@@ -173,8 +176,6 @@ static int misplaced(const char *format, const struct options *o, struct err *er
 		if (some[i].given && some[i].kind != kind)
 			return err_set(err, -EINVAL, "--%s is for %s, not for %.60s", some[i].name,
 				       kinds[some[i].kind], format);
-	if (o->totals && strcmp(format, "darshan") != 0)
-		return err_set(err, -EINVAL, "--totals is for darshan, not for %.60s", format);
 	if (o->io.capture && o->dry)
 		return err_set(err, -EINVAL, "--capture writes, and --dry-run does not: one of them");
 	return 0;
@@ -210,7 +211,7 @@ static int read_all(const char *format, const char *const *paths, size_t n, stru
 
 /* One object for each log. What could be read of a damaged one is printed, and the call fails all the
  * same. */
-static int print_totals(const char *const *paths, size_t n, struct err *err)
+static int print_totals(const char *format, const char *const *paths, size_t n, struct err *err)
 {
 	struct err first = { 0 };
 	int rc = 0;
@@ -219,7 +220,7 @@ static int print_totals(const char *const *paths, size_t n, struct err *err)
 		json_t *totals = NULL;
 		struct err one = { 0 };
 		struct buf text = { 0 };
-		int rc_one = darshan_totals(&totals, paths[i], &one);
+		int rc_one = io_formats[io_format(format)].totals(&totals, paths[i], &one);
 		if (rc_one && !rc) {
 			rc = rc_one;
 			first = one;
@@ -243,7 +244,8 @@ static int import(char **argv, int n, struct options *options, enum format forma
 	if (options->totals) {
 		int wrong = misplaced(argv[0], options, err);
 		return wrong ? wrong
-			     : print_totals((const char *const *)argv + 1, (size_t)n - 1, err);
+			     : print_totals(argv[0], (const char *const *)argv + 1, (size_t)n - 1,
+					    err);
 	}
 	int rc = read_all(argv[0], (const char *const *)argv + 1, (size_t)n - 1, options, &in, err);
 	if (rc)
@@ -283,11 +285,11 @@ int cmd_import(int argc, char **argv)
 		{ "published", OPT_TEXT, &o.published.published, "UTC",
 		  "when tables that do not tell were published" },
 		{ "capture", OPT_TEXT, &o.io.capture, "DIR",
-		  "darshan: its accesses (DXT) as a capture, too" },
+		  "darshan (DXT), recorder: the calls as a capture, too" },
 		{ "salvage", OPT_FLAG, &o.io.salvage, NULL,
-		  "darshan: of a damaged log what is whole" },
+		  "darshan, recorder: of a damaged one what is whole" },
 		{ "totals", OPT_FLAG, &o.totals, NULL,
-		  "darshan: only print the log's own sums, as JSON" },
+		  "darshan, recorder: only print its own sums, as JSON" },
 		{ "format", OPT_TEXT, &format_text, "FORMAT",
 		  "text, json ({\"records\": [...]}) or csv" },
 		{ "db", OPT_TEXT, &o.db, "FILE",
@@ -296,7 +298,7 @@ int cmd_import(int argc, char **argv)
 	const struct opt_table t = {
 		.command = "roimeter import",
 		.synopsis =
-			"[OPTIONS] nsys|kineto|rocprof|xplane FILE...\n[OPTIONS] darshan LOG...\n"
+			"[OPTIONS] nsys|kineto|rocprof|xplane FILE...\n[OPTIONS] darshan LOG...\n[OPTIONS] recorder DIR...\n"
 			"[OPTIONS] hpcperf FILE...\n[OPTIONS] roimeter FILE...",
 		.about = "Stores results that were measured elsewhere: all of a call, or nothing. "
 			 "Importing the\n"
@@ -307,8 +309,9 @@ int cmd_import(int argc, char **argv)
 			 "gzip or zstd: a record\n"
 			 "each. The region is the ranges roimeter:roi less roimeter:exclude, or "
 			 "what --range names.\n"
-			 "darshan: logs of Darshan 3.0 to 3.5: what an application did to its "
-			 "files, a record each.\n"
+			 "darshan, recorder: logs of Darshan 3.0 to 3.5, traces of Recorder 2.3 "
+			 "to 3.0 (folders): what\n"
+			 "an application did to its files, a record each.\n"
 			 "hpcperf: region logs (hpcperf-roi-log 2), run records, published tables, "
 			 "case tables and\n"
 			 "conformance files of HPC-Performance-AI; files may be folders; what a "
@@ -323,6 +326,7 @@ int cmd_import(int argc, char **argv)
 			  "  roimeter import nsys report.sqlite --app heat --case n128 --platform "
 			  "nvidia-h100.cuda13.0\n"
 			  "  roimeter import darshan app.darshan --dry-run --format json\n"
+			  "  roimeter import recorder recorder-logs/ --capture calls/\n"
 			  "  roimeter import hpcperf published/\n"
 			  "  roimeter import hpcperf --app heat --case n128 --platform "
 			  "nvidia-b200.cuda13.2 roi.*\n"

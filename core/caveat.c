@@ -109,6 +109,11 @@ const struct caveat_code caveat_codes[] = {
 	{ "darshan_levels", "Which calls of POSIX were made within MPI-IO is told by the file, since Darshan does not say it." },
 	{ "darshan_patterns", "Patterns of access by Darshan's rules, which differ from those of the collector." },
 	{ "darshan_corrupt_counters", "The log is of Darshan 3.2.0, whose counters may be wrong." },
+	{ "io_ranks_missing", "Processes of an imported trace are not in it, and in no number." },
+	{ "recorder_scope", "What Recorder does not see or keep." },
+	{ "recorder_wrap", "Times of a trace of Recorder are too early behind a gap that was too long for it." },
+	{ "dxt_capture", "A capture of Darshan's DXT has reads and writes alone." },
+	{ "io_capture_cut", "A process had more accesses than can be put in order; the others are not in the capture." },
 	{ 0 },
 };
 /* clang-format on */

@@ -1,0 +1,276 @@
+/* Recorder's traces: nested rules with their times, what a capture has of them, and grammars that lie. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "import/recorder.h"
+#include "import/recorder_map.h"
+#include "import/recorder_trace.h"
+#include "lib/file.h"
+#include "schema/iocap.h"
+
+#define TRACES "tests/fixtures/io/recorder/"
+
+static char folder[64];
+
+/* ---- traces -------------------------------------------------------------------------------------- */
+
+static void put32(struct buf *b, uint32_t x)
+{
+	unsigned char bytes[] = { (unsigned char)x, (unsigned char)(x >> 8), (unsigned char)(x >> 16),
+				  (unsigned char)(x >> 24) };
+	buf_put(b, bytes, 4);
+}
+
+static void put64(struct buf *b, uint64_t x)
+{
+	put32(b, (uint32_t)x);
+	put32(b, (uint32_t)(x >> 32));
+}
+
+static void put_double(struct buf *b, double x)
+{
+	uint64_t bits;
+	memcpy(&bits, &x, sizeof bits);
+	put64(b, bits);
+}
+
+static void save(const char *name, const struct buf *b)
+{
+	char path[160];
+	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *f = fopen(path, "we");
+	assert_non_null(f);
+	assert_int_equal(fwrite(b->data, 1, b->len, f), b->len);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void put_key(struct buf *b, uint32_t id, uint8_t function, uint8_t depth, uint8_t n_args,
+		    const char *args)
+{
+	put32(b, id);
+	put32(b, 0);
+	put32(b, (uint32_t)(15 + strlen(args)));
+	put32(b, 1);
+	put64(b, 0);
+	buf_put(b, (unsigned char[]){ function, depth, n_args }, 3);
+	put32(b, (uint32_t)strlen(args));
+	buf_puts(b, args);
+}
+
+/* One process: open, write, close of one file; symbols: rules as in the format, after their number. */
+static void make_trace(const int32_t *symbols, size_t n_symbols, size_t events)
+{
+	struct buf mt = { 0 }, cst = { 0 }, cfg = { 0 }, ts = { 0 };
+	(void)mkdir(folder, 0700);
+	put32(&mt, 1);
+	put32(&mt, 0);
+	put_double(&mt, 1.8e9);
+	put_double(&mt, 1e-7);
+	put32(&mt, 4096);
+	put32(&mt, 0);
+	put64(&mt, 0);
+	buf_puts(&mt, "open\nwrite\nclose\n");
+	put32(&cst, 3);
+	put_key(&cst, 0, 0, 0, 3, "/f 66 384 ");
+	put_key(&cst, 1, 1, 0, 3, "/f %p 100 ");
+	put_key(&cst, 2, 2, 0, 1, "/f ");
+	for (size_t i = 0; i < n_symbols; i++)
+		put32(&cfg, (uint32_t)symbols[i]);
+	for (size_t i = 0; i < events; i++) {
+		put32(&ts, 10);
+		put32(&ts, 14);
+	}
+	save("recorder.mt", &mt);
+	save("0.cst", &cst);
+	save("0.cfg", &cfg);
+	save("0.ts", &ts);
+	buf_done(&mt);
+	buf_done(&cst);
+	buf_done(&cfg);
+	buf_done(&ts);
+}
+
+static void times_go_on_across_nested_rules(void **state)
+{
+	(void)state;
+	/* S: open R2*2 close; R2: R3*3 write; R3: write write */
+	const int32_t symbols[] = { 3, -1, 3, 0, 1, -2, 2, 2, 1, -2, 2, -3, 3, 1, 1, -3, 2, 1, 1, 1, 1 };
+	const size_t events = 1 + 2 * (3 * 2 + 1) + 1;
+	struct recorder *r;
+	struct recorder_cursor *c;
+	struct recorder_call call;
+	struct err err = { 0 };
+	make_trace(symbols, sizeof symbols / sizeof *symbols, events);
+	assert_int_equal(recorder_open(&r, folder, false, &err), 0);
+	assert_int_equal(r->ranks[0].events, events);
+	assert_int_equal(recorder_begin(&c, r, 0, &err), 0);
+	for (size_t i = 0; i < events; i++) {
+		assert_int_equal(recorder_next(c, &call, &err), 1);
+		assert_int_equal(call.begin, 10 * (i + 1));
+		assert_int_equal(call.end, 10 * i + 14);
+		assert_string_equal(call.function, i == 0 ? "open" : i == events - 1 ? "close" : "write");
+	}
+	assert_int_equal(recorder_next(c, &call, &err), 0);
+	recorder_end(c);
+	recorder_close(r);
+}
+
+static void refused(const int32_t *symbols, size_t n, const char *why)
+{
+	struct recorder *r;
+	struct err err = { 0 };
+	make_trace(symbols, n, 4);
+	assert_true(recorder_open(&r, folder, false, &err) < 0);
+	if (!strstr(err.text, why))
+		fail_msg("\"%s\" should say %s", err.text, why);
+}
+
+#define REFUSED(why, ...)                                                                          \
+	refused((const int32_t[]){ __VA_ARGS__ },                                                  \
+		sizeof((const int32_t[]){ __VA_ARGS__ }) / sizeof(int32_t), why)
+
+static void grammars_that_lie_are_refused(void **state)
+{
+	(void)state;
+	REFUSED("contains itself", 1, -1, 1, -1, 1);
+	REFUSED("contains itself", 3, -1, 1, -2, 1, -2, 1, -3, 1, -3, 1, -2, 1);
+	REFUSED("not there", 1, -1, 1, -7, 1);
+	REFUSED("signature 3 of 3", 1, -1, 1, 3, 1);
+	REFUSED("comes 0 times", 1, -1, 1, 0, 0);
+	REFUSED("comes -5 times", 1, -1, 1, 0, -5);
+	REFUSED("cut or damaged", 1, -1, 2, 0, 1);
+	REFUSED("behind the grammar", 1, -1, 1, 0, 1, 7);
+	REFUSED("not the start", 1, -2, 1, 0, 1);
+	REFUSED("times for 4", 1, -1, 1, 1, 5);
+	/* 2147483647^3 calls, without one of them being made */
+	REFUSED("64 bits", 4, -1, 1, -2, 2147483647, -2, 1, -3, 2147483647, -3, 1, -4, 2147483647, -4, 1, 1, 1);
+	/* 2^31 times nothing: nothing to go through */
+	REFUSED("times for 4", 2, -1, 1, -2, 2147483647, -2, 0);
+}
+
+/* ---- captures ------------------------------------------------------------------------------------ */
+
+static void the_capture_of(const char *trace, bool timed)
+{
+	struct imports in;
+	struct err err = { 0 };
+	const char *paths[] = { trace };
+	char to[80];
+	(void)snprintf(to, sizeof to, "%s-capture", folder);
+	(void)file_remove_tree(to, NULL);
+	struct io_options o = { .capture = to };
+	assert_int_equal(import_recorder(&in, paths, 1, &o, &err), 0);
+	const struct io *io = &in.records[0]->body.io;
+	struct recorder *r;
+	struct iocap *capture;
+	assert_int_equal(recorder_open(&r, trace, false, &err), 0);
+	assert_int_equal(iocap_open(&capture, to, &err), 0);
+	assert_int_equal(iocap_processes(capture), r->n_ranks);
+	double bytes[2] = { 0, 0 }, events = 0;
+	for (size_t i = 0; i < r->n_ranks; i++) {
+		struct iocap_merged *m;
+		struct recorder_cursor *c;
+		struct recorder_call call;
+		struct io_event e;
+		assert_int_equal(iocap_merge(&m, capture, i, &err), 0);
+		assert_int_equal(recorder_begin(&c, r, i, &err), 0);
+		while (recorder_next(c, &call, &err) == 1) {
+			if (strncmp(call.function, "MPI_", 4) == 0 || strcmp(call.function, "umask") == 0)
+				continue;
+			assert_int_equal(iocap_merge_next(m, &e, &err), 1);
+			if (timed)
+				assert_int_equal(e.begin_ns, call.begin * 100);
+			if (timed)
+				assert_int_equal(e.end_ns, call.end * 100);
+			enum io_kind kind = io_call_info(e.call)->kind;
+			if (kind == IO_READ || kind == IO_WRITE)
+				bytes[kind == IO_WRITE] += (double)e.result;
+			events++;
+		}
+		assert_int_equal(iocap_merge_next(m, &e, &err), 0);
+		recorder_end(c);
+		iocap_merge_end(m);
+	}
+	assert_true(bytes[0] == io->whole.read_bytes && bytes[1] == io->whole.write_bytes);
+	assert_true(events == io->capture_events);
+	iocap_close(capture);
+	recorder_close(r);
+	imports_done(&in);
+	assert_int_equal(file_remove_tree(to, NULL), 0);
+}
+
+static void a_capture_has_every_call_at_its_time(void **state)
+{
+	(void)state;
+	the_capture_of(TRACES "nest.merged", true);
+	the_capture_of(TRACES "nest.perrank", true);
+	the_capture_of(TRACES "hacc_fpp.merged", true);
+	the_capture_of(TRACES "stdio.merged", true);
+}
+
+static void numbers_of_a_trace_are_those_of_its_program(void **state)
+{
+	(void)state;
+	struct imports in;
+	struct err err = { 0 };
+	const char *paths[] = { TRACES "nest.merged", TRACES "hacc_fpp.merged",
+				TRACES "ior_mpiio_coll_ompi.perrank" };
+	struct io_options o = { 0 };
+	assert_int_equal(import_recorder(&in, paths, 3, &o, &err), 0);
+	const struct io *nest = &in.records[0]->body.io, *hacc = &in.records[1]->body.io,
+			*coll = &in.records[2]->body.io;
+	assert_true(nest->whole.write_bytes == 491520 && nest->whole.read_bytes == 49152);
+	assert_true(nest->whole.open_ops == 48 && nest->files_total == 4);
+	assert_true(hacc->whole.write_bytes == 102183296 && hacc->whole.seek_ops == 80);
+	/* Each rank writes from begin to end, and reads so: its first write is behind a seek. */
+	assert_true(hacc->files.items[0].whole_pattern.turns == 0);
+	assert_true(hacc->files.items[0].size_bytes == 25165824 + 38 * 10000);
+	/* 16 MiB through MPI-IO; below it the trace has 400 bytes, which count nowhere twice. */
+	assert_true(coll->whole.write_bytes == 16777216 && coll->whole.read_bytes == 16777216);
+	for (size_t i = 0; i < coll->interfaces.n; i++)
+		if (coll->interfaces.items[i].within)
+			assert_true(coll->interfaces.items[i].whole.write_bytes == 400);
+	assert_true(coll->mpi.n >= 2);
+	imports_done(&in);
+}
+
+static void arguments_are_taken_apart(void **state)
+{
+	(void)state;
+	struct recorder_key key = { .n_args = 3, .args = str_of("/a %p ??? 12 ") };
+	int64_t x;
+	struct str s = recorder_arg(&key, 0);
+	assert_true(s.n == 2 && memcmp(s.p, "/a", 2) == 0);
+	assert_null(recorder_arg(&key, 2).p);
+	assert_true(recorder_number(recorder_arg(&key, 3), &x) && x == 12);
+	assert_null(recorder_arg(&key, 4).p);
+	assert_false(recorder_number(str_of("99999999999999999999"), &x));
+	assert_false(recorder_number(str_of("-"), &x));
+	assert_false(recorder_number(str_of(""), &x));
+	assert_true(recorder_number(str_of("-7"), &x) && x == -7);
+}
+
+int main(void)
+{
+	alarm(120);
+	(void)snprintf(folder, sizeof folder, "/tmp/roimeter-recorder-%d", (int)getpid());
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(times_go_on_across_nested_rules),
+		cmocka_unit_test(grammars_that_lie_are_refused),
+		cmocka_unit_test(a_capture_has_every_call_at_its_time),
+		cmocka_unit_test(numbers_of_a_trace_are_those_of_its_program),
+		cmocka_unit_test(arguments_are_taken_apart),
+	};
+	int rc = cmocka_run_group_tests(tests, NULL, NULL);
+	(void)file_remove_tree(folder, NULL);
+	return rc;
+}
