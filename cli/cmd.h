@@ -3,6 +3,7 @@
 #define CLI_CMD_H
 
 int cmd_run(int argc, char **argv);
+int cmd_capture(int argc, char **argv);
 int cmd_runs(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_report(int argc, char **argv);

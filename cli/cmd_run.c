@@ -10,6 +10,7 @@
 
 #include "cli/cmd.h"
 #include "cli/config.h"
+#include "cli/library.h"
 #include "cli/db.h"
 #include "cli/run_collect.h"
 #include "lib/opt.h"
@@ -122,27 +123,6 @@ static const char *state_folder(struct session *s)
 	return home && home[0] ? arena_printf(&s->arena, "%s/.local/state/roimeter", home) : NULL;
 }
 
-/* Libraries of the same build or installation come first. */
-static const char *find_library(struct session *s)
-{
-	static const char *const beside[] = { "libroimeter.so", "../lib/libroimeter.so",
-					      "../lib64/libroimeter.so" };
-	char exe[4096];
-	if (s->config.library)
-		return s->config.library;
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-	exe[n > 0 ? n : 0] = 0;
-	char *slash = strrchr(exe, '/');
-	if (slash)
-		*slash = 0;
-	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
-		const char *path = arena_printf(&s->arena, "%s/%s", exe, beside[i]);
-		if (path && access(path, R_OK) == 0)
-			return path;
-	}
-	return NULL;
-}
-
 static const char *timer_path(struct session *s)
 {
 	const char *own = s->config.timers;
@@ -172,7 +152,7 @@ static int start_runner(struct session *s, struct err *err)
 		return rc;
 	peers_join(&r->peers);
 	r->cgroup = cgroup_make(s->cgroup, NULL) == 0 ? s->cgroup : NULL;
-	r->library = find_library(s);
+	r->library = library_of_marks(&s->arena, s->config.library);
 	r->envp = environ;
 	r->grace_s = s->config.grace_s;
 	r->signals = take_signals();

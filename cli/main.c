@@ -13,6 +13,7 @@ static const struct command {
 	int (*main)(int argc, char **argv);
 } commands[] = {
 	{ "run", "measure cases of a suite, or one command", cmd_run },
+	{ "capture", "run a command and keep every call it makes about files", cmd_capture },
 	{ "runs", "list stored runs, newest first", cmd_runs },
 	{ "show", "print one stored run", cmd_show },
 	{ "report", "write the inputs-by-platforms report as one HTML page and its Markdown twin",

@@ -400,9 +400,9 @@ static void stream_flush(struct iocap_writer *w, struct stream *s)
 	iocap_block_put(&w->open, IOCAP_B_SEGMENT, number_of(w, s), 0, &w->payload);
 }
 
-void iocap_flush(struct iocap_writer *w)
+void iocap_flush(struct iocap_writer *w, bool all)
 {
-	bool dirty = w->dropped != w->dropped_written;
+	bool dirty = all || w->dropped != w->dropped_written;
 	for (unsigned i = 0; i <= IOCAP_STREAMS; i++)
 		dirty |= w->streams[i].dirty;
 	if (w->rc || w->finished || !dirty || !w->sink.replace)
@@ -417,7 +417,7 @@ void iocap_flush(struct iocap_writer *w)
 	signatures_write(w);
 	iocap_names_write(w);
 	give(w);
-	state_write(w, &w->open, false);
+	state_write(w, &w->open, all);
 	if (w->open.failed)
 		fail(w, -ENOMEM);
 	if (!w->rc)

@@ -31,8 +31,9 @@ void iocap_put_handle(struct iocap_writer *w, const struct iocap_handle *h);
 void iocap_put_events(struct iocap_writer *w, const struct io_event *e, size_t n);
 void iocap_put_dropped(struct iocap_writer *w, uint64_t calls);
 
-/* So that all until now can be read when the process is killed. */
-void iocap_flush(struct iocap_writer *w);
+/* So that all until now can be read when the process is killed. all: where nothing comes after,
+ * this was the end (exec, perhaps). */
+void iocap_flush(struct iocap_writer *w, bool all);
 
 /* All there is: closes what is open and says that this is the end. 0, or what the sink answered
  * when it failed, or -ENOMEM when something was lost for lack of memory. */

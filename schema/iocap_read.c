@@ -227,11 +227,12 @@ static int read_open(struct rprocess *p, const void *bytes, size_t n, size_t goo
 {
 	struct iocap_in in = { bytes, (const uint8_t *)bytes + n, false }, look = in;
 	struct iocap_block_in b;
+	bool finished = false;
 	uint64_t dropped = p->sums.dropped, wanted = UINT64_MAX, calls = 0;
 	while (iocap_block_get(&look, &b))
 		if (b.type == IOCAP_B_STATE) {
 			dropped = iocap_varint(&b.in);
-			(void)iocap_varint(&b.in);
+			finished = iocap_varint(&b.in) != 0;
 			wanted = iocap_varint(&b.in);
 			calls = iocap_varint(&b.in);
 		}
@@ -239,6 +240,7 @@ static int read_open(struct rprocess *p, const void *bytes, size_t n, size_t goo
 		return 0;
 	p->sums.dropped = dropped;
 	p->sums.calls = calls;
+	p->sums.finished = finished && wanted == good; /* nothing came after */
 	int rc = 0;
 	while (!rc && iocap_block_get(&in, &b)) {
 		struct rstream *s = stream_of(p, b.stream);

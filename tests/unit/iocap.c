@@ -102,7 +102,7 @@ static size_t there_and_back(const struct program *p, size_t batch, bool timed, 
 		if (i)
 			part.n_texts = part.n_handles = 0;
 		program_put(w, &part, batch);
-		iocap_flush(w);
+		iocap_flush(w, false);
 	}
 	if (!flush_each)
 		program_put(w, p, batch);
@@ -229,7 +229,7 @@ static void many_threads_share_streams(void **s)
 	}
 	for (size_t i = 0; i < p.n; i += 9000) {
 		iocap_put_events(w, p.events + i, p.n - i < 9000 ? p.n - i : 9000);
-		iocap_flush(w);
+		iocap_flush(w, false);
 	}
 	assert_int_equal(iocap_finish(w), 0);
 	iocap_writer_free(w);

@@ -1,0 +1,222 @@
+/* What it costs to capture a call, by the period of the pattern, and how many bytes a call becomes.
+ * The times of the calls are those of real ones, measured here: noise is what a capture's size is
+ * made of.
+ *
+ * Lines: name ratio [min max] goal G ok|missed (bench/ratio.h). "ns" is CPU time in the writer
+ * alone. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "bench/ratio.h"
+#include "core/iocap_write.h"
+
+#define CALLS 1000000u
+#define BATCH 64u
+
+struct sizes {
+	uint64_t bytes;
+};
+
+static int count(void *self, const void *bytes, size_t n)
+{
+	(void)bytes;
+	((struct sizes *)self)->bytes += n;
+	return 0;
+}
+
+static uint32_t *gaps, *lengths; /* of real calls */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int measure_calls(void)
+{
+	int fd = memfd_create("bench", 0);
+	char bytes[64] = "";
+	gaps = calloc(CALLS, sizeof *gaps);
+	lengths = calloc(CALLS, sizeof *lengths);
+	if (fd < 0 || !gaps || !lengths)
+		return -1;
+	uint64_t before = now_ns();
+	for (uint32_t i = 0; i < CALLS; i++) {
+		uint64_t begin = now_ns();
+		if (pwrite(fd, bytes, sizeof bytes, (off_t)(i % 4096) * 64) < 0)
+			return -1;
+		uint64_t end = now_ns();
+		gaps[i] = (uint32_t)(begin - before);
+		lengths[i] = (uint32_t)(end - begin);
+		before = end;
+	}
+	return close(fd);
+}
+
+static uint64_t state;
+static uint64_t dice(uint64_t n)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (state >> 24) % n;
+}
+
+enum pattern { APPEND, SESSIONS, STRIDE, IRREGULAR, PERIOD, PERIOD_RANDOM };
+
+struct run {
+	enum pattern pattern;
+	uint32_t period;
+	uint32_t handle, opened;
+	int64_t position;
+	uint64_t now;
+};
+
+static void call(struct run *r, uint32_t i, struct io_event *e)
+{
+	*e = (struct io_event){ .call = IO_pwrite, .result = 64, .arg = { r->handle, 64 } };
+	switch (r->pattern) {
+	case APPEND:
+		e->call = IO_write;
+		e->at = r->position;
+		r->position += 64;
+		break;
+	case SESSIONS:
+		if (i % 1000 == 0) {
+			r->handle = ++r->opened + 3;
+			*e = (struct io_event){ .call = IO_open,
+						.result = r->handle,
+						.arg = { 1, 0102, 0644 },
+						.at = -1 };
+		} else if (i % 1000 == 999) {
+			*e = (struct io_event){ .call = IO_close, .arg = { r->handle }, .at = -1 };
+		} else {
+			e->arg[2] = e->at = (int64_t)(i % 1000) * 8192;
+		}
+		break;
+	case STRIDE:
+		e->arg[2] = e->at = (int64_t)i * 12345;
+		break;
+	case IRREGULAR:
+		e->call = dice(2) ? IO_pread : IO_pwrite;
+		e->arg[0] = 4 + (int64_t)dice(4);
+		e->arg[1] = e->result = (int64_t)dice(1024);
+		e->arg[2] = e->at = (int64_t)dice(1 << 24);
+		break;
+	case PERIOD:
+		e->arg[2] = e->at = (int64_t)(i % r->period) * 4096;
+		break;
+	case PERIOD_RANDOM:
+		e->arg[2] = e->at =
+			(int64_t)((i % r->period + 1) * UINT64_C(2654435761) % 1000003) * 512;
+		break;
+	}
+	r->now += gaps[i % CALLS];
+	e->begin_ns = r->now;
+	r->now += lengths[i % CALLS];
+	e->end_ns = r->now;
+}
+
+struct result {
+	double ns, bytes, finish_s;
+};
+
+static struct result capture(enum pattern pattern, uint32_t period, uint32_t calls, bool timed,
+			     uint64_t step)
+{
+	struct sizes sizes = { 0 };
+	struct iocap_sink sink = { count, NULL, &sizes };
+	struct iocap_process facts = { .timed = timed, .step_ns = step };
+	struct iocap_writer *w;
+	struct run r = { .pattern = pattern, .period = period, .handle = 4, .now = 1 };
+	struct io_event batch[BATCH];
+	double spent = 0;
+	if (iocap_writer_new(&w, &facts, &sink))
+		exit(1);
+	iocap_put_text(w, 1, "/data/run/checkpoint.dat", 24);
+	for (uint32_t i = 0; i < calls; i += BATCH) {
+		for (uint32_t k = 0; k < BATCH; k++) {
+			call(&r, i + k, &batch[k]);
+			if (batch[k].call == IO_open) {
+				struct iocap_handle h = { .number = r.handle,
+							  .path = 1,
+							  .flags = 0102 };
+				iocap_put_handle(w, &h);
+			}
+		}
+		double before = cpu_s();
+		iocap_put_events(w, batch, BATCH);
+		spent += cpu_s() - before;
+	}
+	double before = cpu_s();
+	(void)iocap_finish(w);
+	struct result result = { spent / calls * 1e9, (double)sizes.bytes, cpu_s() - before };
+	iocap_writer_free(w);
+	return result;
+}
+
+static double clock_cost_ns(void)
+{
+	double before = cpu_s();
+	for (int i = 0; i < 100000; i++)
+		(void)cpu_s();
+	return (cpu_s() - before) / 100000 * 1e9 / BATCH;
+}
+
+int main(void)
+{
+	static const struct {
+		const char *name;
+		enum pattern pattern;
+		double goal;
+	} sizes[] = { { "append", APPEND, 0.5 },
+		      { "sessions", SESSIONS, 0.5 },
+		      { "stride", STRIDE, 1 },
+		      { "irregular", IRREGULAR, 9 } };
+	int good = 1;
+	if (measure_calls())
+		return 1;
+	double clock = clock_cost_ns();
+	for (uint32_t period = 1; period <= 4096; period *= 4)
+		for (int random = 0; random < 2; random++) {
+			struct ratio ns = { .n = 0 };
+			char name[64];
+			for (int round = 0; round < 3; round++)
+				ratio_add(&ns,
+					  capture(random ? PERIOD_RANDOM : PERIOD, period,
+						  CALLS / 2, true, 1)
+							  .ns -
+						  clock,
+					  1);
+			(void)snprintf(name, sizeof name, "%s_period_%u_ns",
+				       random ? "odd" : "even", period);
+			good &= ratio_print(&ns, name, 150);
+		}
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		for (int way = 0; way < 4; way++) {
+			static const char *const ways[] = { "exact", "100ns", "1us", "untimed" };
+			static const uint64_t steps[] = { 1, 100, 1000, 1 };
+			struct result r = capture(sizes[i].pattern, 1, CALLS, way < 3, steps[way]);
+			struct ratio x = { .n = 0 };
+			char name[64];
+			ratio_add(&x, r.bytes, CALLS);
+			(void)snprintf(name, sizeof name, "%s_%s_bytes_per_call", sizes[i].name,
+				       ways[way]);
+			good &= ratio_print(&x, name, sizes[i].goal);
+			if (way == 0)
+				(void)printf("# %s: %.0f ns a call, finish %.4f s\n", sizes[i].name,
+					     r.ns - clock, r.finish_s);
+			if (way == 3)
+				(void)printf("# %s: %.0f bytes\n", sizes[i].name, r.bytes);
+		}
+	struct rusage usage;
+	(void)getrusage(RUSAGE_SELF, &usage);
+	(void)printf("# peak memory %ld KiB, of which 7813 KiB the bench's own times\n",
+		     usage.ru_maxrss);
+	return good ? 0 : 1;
+}
