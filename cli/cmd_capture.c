@@ -166,9 +166,9 @@ static int tell(struct session *s, int status)
 		dropped += sums->dropped;
 		open += !sums->finished || sums->damaged;
 	}
-	(void)fprintf(stderr, "info  capture %s: %llu calls of %zu processes in %llu bytes\n",
+	(void)fprintf(stderr, "info  capture %s: %llu calls of %zu process%s in %llu bytes\n",
 		      s->output, (unsigned long long)calls, iocap_processes(c),
-		      (unsigned long long)bytes);
+		      iocap_processes(c) == 1 ? "" : "es", (unsigned long long)bytes);
 	if (dropped)
 		(void)fprintf(stderr, "warn  capture %s: %llu more calls could not be kept\n",
 			      s->output, (unsigned long long)dropped);

@@ -237,7 +237,7 @@ void iocap_column_write(struct iocap_column *c, struct iocap_bytes *out,
 	low_end(c);
 	iocap_varint_put(out, c->n);
 	if (!iocap_room(out, 1)) {
-	} else if (c->constant) {
+	} else if (c->n && c->constant) {
 		out->data[out->len++] = MODE_CONSTANT;
 		iocap_varint_put(out, c->first);
 	} else if (c->n) {
