@@ -243,6 +243,14 @@ static bool is_counted(const struct count_handle *h)
 	return !h || h->type == IO_FILE || h->type == IO_DIRECTORY;
 }
 
+bool iocount_waits(struct iocount *c, const struct io_event *e)
+{
+	const struct io_call_info *info = io_call_info(e->call);
+	int h = info->name ? c->calls[e->call].handle : -1;
+	return info->name && is_wait(e, info) &&
+	       (h < 0 || is_counted(handle_find(c, (uint32_t)e->arg[h])));
+}
+
 /* What one call does to one handle. at: where in its file; -1 unknown. */
 static void count_at(struct iocount *c, const struct io_event *e, const struct io_call_info *info,
 		     struct count_handle *h, struct amount *a, int64_t at, const struct share *s)
@@ -348,11 +356,8 @@ void iocount_events(struct iocount *c, struct flow *f, const struct io_event *e,
 	}
 	look_anew(c);
 	for (size_t i = 0; i < n; i++) {
-		const struct io_call_info *info = io_call_info(e[i].call);
-		int h = info->name ? c->calls[e[i].call].handle : -1;
 		count_event(c, f, &e[i]);
-		if (!info->name || !is_wait(&e[i], info) ||
-		    (h >= 0 && !is_counted(handle_find(c, (uint32_t)e[i].arg[h]))))
+		if (!iocount_waits(c, &e[i]))
 			continue;
 		waits[n_waits++] = (struct range){ (int64_t)e[i].begin_ns, (int64_t)e[i].end_ns };
 		if (n_waits == BATCH) {

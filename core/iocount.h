@@ -63,8 +63,12 @@ void iocount_dropped(struct iocount *c, uint64_t calls);
 /* All calls that returned before this time were told. */
 void iocount_flushed(struct iocount *c, int64_t at_ns);
 
-/* Is it of a file or a directory, so that its calls are in the sums? */
-bool iocount_is_file(const struct iocount *c, uint32_t handle);
+/* Was its thread in I/O to files from its begin to its end? Not of what goes on beside it, nor within
+ * another call. */
+bool iocount_waits(struct iocount *c, const struct io_event *e);
+
+/* Of a handle's file; NULL: not known. */
+const char *iocount_name(struct iocount *c, uint32_t handle);
 
 /* As of now: what is counted, and the region's fields; who, where and why are the caller's (ret is
  * iopicture_clear first). In the arena. -ENOMEM, -ERANGE as flow_picture. */

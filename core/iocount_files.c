@@ -316,14 +316,10 @@ void iocount_detail(struct iocount *c, uint32_t handle, const char *filesystem,
 	c->files[h->file].block = block_bytes;
 }
 
-bool iocount_is_file(const struct iocount *c, uint32_t handle)
+const char *iocount_name(struct iocount *c, uint32_t handle)
 {
-	for (uint32_t i = 0; handle && i < PROBES; i++) {
-		const struct count_handle *h = &c->handles[(handle + i) & c->handles_mask];
-		if (h->number == handle)
-			return h->type == IO_FILE || h->type == IO_DIRECTORY;
-	}
-	return true; /* not known, so perhaps */
+	const struct count_handle *h = handle_find(c, handle);
+	return h && h->file != NO_FILE ? c->files[h->file].name : NULL;
 }
 
 /* ---- how it is used ------------------------------------------------------------------------- */
@@ -404,7 +400,7 @@ static uint64_t unaligned_of(const struct count_file *f, int64_t at, uint64_t by
 	if (n == 1 && (block & (block - 1)) == 0) /* as they are: no division */
 		return ((uint64_t)at & (block - 1)) != 0 ||
 		       ((((uint64_t)at + bytes) & (block - 1)) != 0 && !ends_file);
-	if (n > 1 && (uint64_t)at % block == 0 && bytes % block == 0)
+	if ((uint64_t)at % block == 0 && bytes % block == 0)
 		return 0;
 	uint64_t looked = n < 1024 ? n : 1024;
 	for (uint64_t i = 0; i < looked; i++) {
