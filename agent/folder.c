@@ -61,7 +61,7 @@ int folder_open(const struct folder *folder, const char *name)
 /* Hidden while it is written. */
 static bool is_picture(const char *name)
 {
-	return ends_with(name, PICTURE_SUFFIX) && name[0] != '.';
+	return picture_is_name(name) && name[0] != '.';
 }
 
 static void tell_refused(struct folder *folder, const char *name, const struct stat *st,
@@ -190,7 +190,7 @@ static void clear_old(struct folder *folder, const char *name)
 {
 	struct stat st;
 	const struct agent *a = folder->agent;
-	bool hidden = name[0] == '.' && !ends_with(name, PICTURE_SUFFIX);
+	bool hidden = name[0] == '.' && !picture_is_name(name);
 	if (!folder->own || hidden || !strcmp(name, MARKLOG_LOSSES) ||
 	    !strcmp(name, MARKLOG_UNATTACHED) ||
 	    fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) || S_ISDIR(st.st_mode) ||

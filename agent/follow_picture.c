@@ -8,17 +8,18 @@
 
 #include "agent/impl.h"
 #include "lib/num.h"
+#include "schema/iopicture.h"
 #include "schema/picture.h"
 
 int picture_who(struct markpeek_who *ret, bool *ret_final, struct arena *a, int fd, void *scratch,
 		struct err *err)
 {
-	struct picture p;
+	struct picture_head p;
 	a->max_bytes = 1u << 20; /* of a head of 64 KiB */
 	ssize_t n = pread(fd, scratch, PICTURE_HEAD, 0);
 	if (n < 0)
 		return err_set(err, -EIO, "read a picture: %s", strerror(errno));
-	int rc = picture_peek(&p, a, scratch, (size_t)n, err);
+	int rc = picture_head_peek(&p, a, scratch, (size_t)n, err);
 	if (rc)
 		return rc == -ENOMEM ? rc : -EINVAL;
 	*ret_final = p.final == YES;

@@ -410,14 +410,6 @@ static json_t *plan_texts(const struct txts *t)
 	return list;
 }
 
-static json_t *plan_collectors(const struct session *s, size_t n)
-{
-	json_t *list = json_array();
-	for (size_t i = 0; i < n; i++)
-		(void)json_array_append_new(list, json_string(s->collect.items[i].name));
-	return list;
-}
-
 static int print_plan_json(const struct session *s, const struct sweep *sweep, struct err *err)
 {
 	struct buf b = { 0 };
@@ -430,7 +422,7 @@ static int print_plan_json(const struct session *s, const struct sweep *sweep, s
 			cases, json_pack("{s:s,s:s,s:I,s:I,s:o,s:f,s:s,s:o,s:o}", "app", c->c->app,
 					 "case", c->c->name, "warmups", (json_int_t)warmups,
 					 "cleans", (json_int_t)cleans, "profiled",
-					 plan_collectors(s, sweep_profiled(sweep, i)), "timeout_s",
+					 run_collect_names(&s->collect, sweep_profiled(sweep, i)), "timeout_s",
 					 timeout, "region", c->c->region ? c->c->region : "markers",
 					 "env", plan_texts(&c->env), "argv", plan_texts(&c->argv)));
 	}

@@ -166,7 +166,7 @@ static int read_files(struct files *f, const char *folder, struct arena *a, stru
 	for (int i = 0; i < n; i++) {
 		char path[2048];
 		const char *name = names[i]->d_name;
-		bool picture = ends_with(name, PICTURE_SUFFIX);
+		bool picture = picture_is_name(name);
 		(void)snprintf(path, sizeof path, "%s/%s", folder, name);
 		if (!rc && (picture || ends_with(name, ".roilog")) &&
 		    f->n < sizeof f->items / sizeof *f->items) {

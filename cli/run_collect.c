@@ -9,6 +9,8 @@
 /* In this order: where two of them work, the first sees more. */
 static const char *const automatic[] = { "cupti", "opencl" };
 
+#define IO "io" /* needs no execution of its own */
+
 static const char *folders(const struct config *c, struct arena *a)
 {
 	const char *told = getenv("ROIMETER_COLLECTORS");
@@ -57,13 +59,33 @@ static int choose(struct run_collect *c, struct arena *a, const char *where, str
 		if (!why)
 			return err_set(err, -ENOMEM, "out of memory");
 	}
-	if (c->n > before) {
-		(void)fprintf(stderr, "info  collector: %s\n", c->items[before].name);
-	} else {
-		(void)fprintf(stderr, "info  collector: none (%s)\n", why);
+	bool device = c->n > before;
+	int rc = add(c, a, IO, where, true, NULL);
+	if (rc == -ENOMEM)
+		return err_set(err, rc, "out of memory");
+	if (device)
+		(void)fprintf(stderr, "info  collector: %s%s\n", c->items[before].name,
+			      rc ? "" : "," IO);
+	else
+		(void)fprintf(stderr, "info  collector: %s (%s)\n", rc ? "none" : IO, why);
+	if (!device && rc)
 		c->reason = why;
-	}
 	return 0;
+}
+
+/* Beside a collector of a device, in the same execution. */
+static void put_along(struct run_collect *c)
+{
+	size_t at = 0;
+	while (at < c->n && strcmp(c->items[at].name, IO) != 0)
+		at++;
+	if (at == c->n || c->n == 1)
+		return;
+	c->along = c->items[at];
+	memmove(&c->items[at], &c->items[at + 1], (c->n - at - 1) * sizeof *c->items);
+	c->n--;
+	for (size_t i = 0; i < c->n; i++)
+		c->items[i].with = &c->along;
 }
 
 int run_collect_open(struct run_collect *ret, const struct run_options *o, const struct config *c,
@@ -78,7 +100,7 @@ int run_collect_open(struct run_collect *ret, const struct run_options *o, const
 	ret->range_library = collector_range_library(a, where);
 	if (o->no_profile || !n)
 		return 0;
-	ret->items = arena_array(a, n + 1, sizeof *ret->items);
+	ret->items = arena_array(a, n + 2, sizeof *ret->items); /* auto may be two */
 	int rc = ret->items ? 0 : err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !rc && i < n; i++) {
 		const char *name = told ? o->collect.items[i] : c->collect.items[i];
@@ -89,6 +111,8 @@ int run_collect_open(struct run_collect *ret, const struct run_options *o, const
 	}
 	if (rc)
 		run_collect_close(ret);
+	else
+		put_along(ret);
 	return rc;
 }
 
@@ -96,5 +120,17 @@ void run_collect_close(struct run_collect *c)
 {
 	for (size_t i = 0; i < c->n; i++)
 		collector_close(&c->items[i]);
+	collector_close(&c->along);
 	*c = (struct run_collect){ .reason = c->reason };
+}
+
+json_t *run_collect_names(const struct run_collect *c, size_t n)
+{
+	const char *along = n ? c->along.name : NULL;
+	json_t *list = json_array();
+	for (size_t i = 0; i < n; i++)
+		(void)json_array_append_new(list, json_string(c->items[i].name));
+	if (along)
+		(void)json_array_append_new(list, json_string(along));
+	return list;
 }

@@ -2,12 +2,15 @@
 #ifndef CLI_RUN_COLLECT_H
 #define CLI_RUN_COLLECT_H
 
+#include <jansson.h>
+
 #include "cli/run_options.h"
 #include "run/collector.h"
 
 struct run_collect {
 	struct collector_lib *items;
 	size_t n;
+	struct collector_lib along; /* io, where a device's collector is there, too; else empty */
 	const char *reason;        /* why there are none */
 	const char *range_library; /* for regions that are ranges (run/ranges.h), or NULL */
 };
@@ -18,5 +21,8 @@ struct run_collect {
 int run_collect_open(struct run_collect *ret, const struct run_options *o, const struct config *c,
 		     struct arena *a, struct err *err);
 void run_collect_close(struct run_collect *c);
+
+/* The names of the first n of them, and of who rides along. */
+json_t *run_collect_names(const struct run_collect *c, size_t n);
 
 #endif

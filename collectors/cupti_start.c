@@ -238,7 +238,7 @@ static bool wanted(void)
 {
 	const char *exec = getenv("ROIMETER_EXEC"), *collect = getenv("ROIMETER_COLLECT");
 	return exec && strncmp(exec, "profiled.", 9) == 0 &&
-	       (!collect || !*collect || strcmp(collect, "cupti") == 0);
+	       live_wanted(collect, "cupti");
 }
 
 static void take_down(void)

@@ -10,12 +10,15 @@
 #include "collectors/collector.h"
 #include "collectors/live_impl.h"
 #include "lib/version.h"
+#include "schema/picture_name.h"
 
 #define TAKERS 2
 
 struct io io;
 __thread struct io_self io_self __attribute__((tls_model("initial-exec")));
 
+int io_counter_picture(struct flow *f, const struct live_who *who, struct arena *a, struct buf *b)
+	__attribute__((weak));
 extern const struct io_taker io_counter __attribute__((weak)), io_capture __attribute__((weak));
 static const struct io_taker *const known[TAKERS] = { &io_counter, &io_capture };
 static const struct io_taker *takers[TAKERS];
@@ -106,14 +109,21 @@ static bool flush(enum live_flush how)
 	return all;
 }
 
-static const struct live_options options = { .collector = "io", .runtime = "io", .flush = flush };
+static const struct live_options options = {
+	.collector = "io",
+	.runtime = "io",
+	.flush = flush,
+	.tells = 1u << LIVE_HOST_IO | 1u << LIVE_HOST_MPI,
+	.suffix = IOPICTURE_SUFFIX,
+	.picture = io_counter_picture,
+};
 
 /* As live.c asks; before its time. */
 static bool wanted(void)
 {
 	const char *exec = getenv("ROIMETER_EXEC"), *collect = getenv("ROIMETER_COLLECT");
 	return !getauxval(AT_SECURE) && exec && strncmp(exec, "profiled", 8) == 0 &&
-	       (!collect || !*collect || strcmp(collect, options.collector) == 0);
+	       live_wanted(collect, options.collector);
 }
 
 void io_decide(void)

@@ -17,8 +17,9 @@
 #define THREADS 4096  /* that do such calls at the same time */
 #define TIMED_EACH 64 /* calls of a thread that is not timed, to one look at the clock */
 #define CHILD_EVENTS 16
-#define SPARE_MPI 1   /* in spare, until it is handed over: no event, a call of MPI */
-#define EARLY_KEYS 32 /* pthread_setspecific allocates for those behind them */
+#define LONG_TICKS 50000 /* some 20 us */
+#define SPARE_MPI 1      /* in spare, until it is handed over: no event, a call of MPI */
+#define EARLY_KEYS 32    /* pthread_setspecific allocates for those behind them */
 
 static struct io_thread *threads; /* with the lock; never shorter */
 static uint32_t n_threads;
@@ -258,6 +259,18 @@ static bool look(struct io_thread *t)
 	return true;
 }
 
+/* A collector of a device wants to know of this before it is late (live_host). */
+static void put_long(struct io_thread *t)
+{
+	int saved = errno;
+	if (live_host_wanted() && GET(io.stage) == IO_RUNS && io_lock() == 0) {
+		io_hand_over(t, false);
+		io_unlock();
+		t->room = GET_ACQUIRE(t->tail) + IO_RING;
+	}
+	errno = saved;
+}
+
 void io_put(const struct io_span *c, uint64_t begin_tick, uint64_t end_tick, enum io_call call,
 	    int64_t result, int64_t at, unsigned n, const int64_t *arg)
 {
@@ -277,6 +290,8 @@ void io_put(const struct io_span *c, uint64_t begin_tick, uint64_t end_tick, enu
 			e->when_ns = t->when;
 		}
 		put_done(t, call);
+		if (UNLIKELY(end_tick - begin_tick > LONG_TICKS))
+			put_long(t);
 	}
 	io_leave();
 }
@@ -292,6 +307,8 @@ void io_end_mpi(const struct io_span *c, enum io_mpi_class what)
 		fill(e, t, (enum io_call)what, 0, 0);
 		e->spare = SPARE_MPI;
 		put_done(t, IO_open);
+		if (UNLIKELY(end - c->tick > LONG_TICKS))
+			put_long(t);
 	}
 	io_leave();
 }

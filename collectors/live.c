@@ -46,12 +46,30 @@ void live_unlock(void)
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
+/* ROIMETER_COLLECT: names of collectors with commas between them. */
+static bool names(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+	for (const char *at = list; *at; at += at[0] == ',') {
+		size_t part = strcspn(at, ",");
+		if (part == n && memcmp(at, name, n) == 0)
+			return true;
+		at += part;
+	}
+	return false;
+}
+
+bool live_wanted(const char *collect, const char *name)
+{
+	return !collect || !*collect || names(collect, name);
+}
+
 /* In a profiled execution, of this collector; and never in a set-user-id program. */
 static bool wanted(const struct live_options *o)
 {
 	const char *exec = getenv("ROIMETER_EXEC"), *collect = getenv("ROIMETER_COLLECT");
 	return !getauxval(AT_SECURE) && exec && strncmp(exec, "profiled", 8) == 0 &&
-	       (!collect || !*collect || strcmp(collect, o->collector) == 0);
+	       live_wanted(collect, o->collector);
 }
 
 static int make_flow(void)
@@ -60,7 +78,7 @@ static int make_flow(void)
 		.observes = live.o.observes,
 		.keep_busy = true,
 		.calls = live.o.calls,
-		.threads = true,
+		.threads = !live.o.picture,
 	};
 	return flow_new(&live.flow, &o, NULL);
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "core/flow.h"
+#include "lib/buf.h"
 
 enum live_flush {
 	LIVE_FLUSH,      /* what is complete; it may be put off when that was done a moment ago */
@@ -20,11 +21,24 @@ enum live_flush {
 	LIVE_FLUSH_LAST, /* also what is under way; nothing comes after this */
 };
 
+/* Who and how, for a picture of another kind than a device's. Texts are good until the lock is given. */
+struct live_who {
+	const char *collector, *tool, *status, *why; /* status NULL: all is well */
+	const char *run, *exec, *stream, *host, *boot, *pid, *rank, *exe;
+	bool final;
+	struct txts notes;
+	double cpu_s, roi_cpu_s, marks_lost;
+};
+
 struct live_options {
 	const char *collector, *runtime; /* static texts; runtime may be told later */
 	unsigned observes;
 	bool calls;
 	unsigned tells; /* bit 1u << enum live_host: all of that comes by live_host */
+	/* NULL: a device's picture. Else the file ends in this, and picture makes what is in it: with the
+	 * lock; the flow tells of the region only. 0 or a negative errno; -ECANCELED: not now. */
+	const char *suffix;
+	int (*picture)(struct flow *f, const struct live_who *who, struct arena *a, struct buf *b);
 	/* Called at the end of an entry, of the process, and before a picture is written when asked for.
 	 * False: something is missing of which no count in the picture tells. Without the lock held. May be
 	 * NULL. */
@@ -37,6 +51,9 @@ struct live_options {
  * is not a profiled execution, no folder): do nothing then. Finds the marker library (ROIMETER_LIBRARY),
  * attaches it, and is told of marks from then on; entries that were made before come from its log. */
 int live_start(const struct live_options *o);
+
+/* Does ROIMETER_COLLECT (NULL: not set) name this collector? */
+bool live_wanted(const char *collect, const char *name);
 
 /* Nothing was or will be seen, and why: status as in the picture. The picture is written at once. */
 void live_refuse(const char *status, const char *why_format, ...) __attribute__((format(printf, 2, 3)));

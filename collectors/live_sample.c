@@ -40,6 +40,8 @@ void sample_here(int64_t now)
 {
 	pthread_t self = pthread_self();
 	struct live_thread t = { .self = self };
+	if (live.o.picture) /* nobody asks */
+		return;
 	if (!live.sampled_ns) {
 		(void)busiest(); /* what they did meanwhile is nobody's */
 		live.sampled_ns = now;

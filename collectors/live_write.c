@@ -95,7 +95,8 @@ static void name_file(void)
 
 static int picture_path(char path[PATH_MAX], const char *hidden)
 {
-	int n = snprintf(path, PATH_MAX, "%s/%s%s" PICTURE_SUFFIX, live.folder, hidden, live.name);
+	int n = snprintf(path, PATH_MAX, "%s/%s%s%s", live.folder, hidden, live.name,
+			 live.o.picture ? live.o.suffix : PICTURE_SUFFIX);
 	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
@@ -213,8 +214,8 @@ static int put_file(const struct buf *b)
 
 static void loss_path(char path[PATH_MAX])
 {
-	(void)snprintf(path, PATH_MAX, "%.3900s/" MARKLOG_LOSS_LINK "%s.picture", live.folder,
-		       live.pid_text);
+	(void)snprintf(path, PATH_MAX, "%.3900s/" MARKLOG_LOSS_LINK "%s.picture%s", live.folder,
+		       live.pid_text, live.o.picture ? live.o.suffix : "");
 }
 
 /* A link holds the sentence: that needs neither space nor a descriptor. It is taken back when a
@@ -257,17 +258,17 @@ static void keep_region(struct picture *p)
 	p->windows_closed_ns = seen.windows_closed_ns;
 }
 
-static void put_notes(struct picture *p, struct arena *a)
+static void put_notes(struct txts *ret, struct arena *a)
 {
 	size_t n = live.n_notes + (live.notes_left_out > 0);
-	p->notes.items = arena_array(a, n + 1, sizeof *p->notes.items);
-	for (size_t i = 0; p->notes.items && i < live.n_notes; i++)
-		p->notes.items[p->notes.n++] = live.notes[i];
+	ret->items = arena_array(a, n + 1, sizeof *ret->items);
+	for (size_t i = 0; ret->items && i < live.n_notes; i++)
+		ret->items[ret->n++] = live.notes[i];
 	const char *more = live.notes_left_out ? arena_printf(a, "%zu more sentences had no room",
 							      live.notes_left_out)
 					       : NULL;
-	if (p->notes.items && more)
-		p->notes.items[p->notes.n++] = more;
+	if (ret->items && more)
+		ret->items[ret->n++] = more;
 }
 
 static void put_cost(struct picture *p)
@@ -307,9 +308,45 @@ static int make(struct picture *p, struct arena *a, bool final)
 	p->clock_error_ns = live.clock_error_ns;
 	p->late_marks += (double)GET(live.marks_lost);
 	p->late_calls += (double)GET(live.hosts_lost);
-	put_notes(p, a);
+	put_notes(&p->notes, a);
 	put_cost(p);
 	return p->status ? 0 : -ENOMEM;
+}
+
+/* The same of another kind. */
+static int make_other(struct buf *b, struct arena *a, bool final)
+{
+	struct live_who who = {
+		.collector = live.o.collector,
+		.tool = "roimeter " ROIMETER_VERSION_TEXT,
+		.status = live.status[0] ? live.status : NULL,
+		.why = live.why[0] ? live.why : NULL,
+		.run = live.run,
+		.exec = live.exec,
+		.stream = live.stream,
+		.host = live.host,
+		.boot = live.boot,
+		.pid = live.pid_text,
+		.rank = live.rank,
+		.exe = live.exe,
+		.final = final,
+		.cpu_s = (double)GET(live.cpu_ns) / 1e9,
+		.roi_cpu_s = (double)GET(live.roi_cpu_ns) / 1e9,
+		.marks_lost = (double)GET(live.marks_lost),
+	};
+	put_notes(&who.notes, a);
+	return live.o.picture(live.flow, &who, a, b);
+}
+
+static int make_any(struct buf *b, struct arena *a, bool final)
+{
+	struct picture p;
+	if (live.o.picture)
+		return make_other(b, a, final);
+	int rc = make(&p, a, final);
+	if (!rc)
+		picture_put(b, &p);
+	return rc;
 }
 
 /* One that was made later may be there already. */
@@ -333,16 +370,13 @@ int live_write(enum live_picture which)
 {
 	struct arena a = { 0 };
 	struct buf b = { .max = PICTURE_MAX_BYTES };
-	struct picture p;
 	int rc = live_lock(), made = -ECANCELED;
 	if (rc)
 		return rc;
 	uint64_t number = ++live.made;
 	if (GET(live.state) == LIVE_ON && live.flow && !live.last)
-		made = make(&p, &a, which != LIVE_MORE);
+		made = make_any(&b, &a, which != LIVE_MORE);
 	live.last |= which == LIVE_LAST;
-	if (!made)
-		picture_put(&b, &p);
 	live_unlock();
 	if (made != -ECANCELED)
 		rc = put_newest(&b, made, number);

@@ -161,8 +161,8 @@ int assemble(struct record *rec, const struct observed *seen, size_t n, struct e
 	};
 	int rc = a.all && a.scratch ? work_out_all(&a, seen) : -ENOMEM;
 	int (*const steps[])(struct assembly *) = {
-		put_status,  put_measurement, put_executions, put_region,
-		put_context, put_metrics,     put_caveats,    put_device_parts,
+		put_status,  put_measurement, put_executions,   put_region,   put_context,
+		put_metrics, put_caveats,     put_device_parts, put_io_parts,
 	};
 	for (size_t i = 0; !rc && i < sizeof steps / sizeof *steps; i++)
 		rc = steps[i](&a);

@@ -7,6 +7,7 @@
 
 #include "core/metric.h"
 #include "lib/err.h"
+#include "schema/iopicture.h"
 #include "schema/picture.h"
 #include "schema/record.h"
 #include "schema/roilog.h"
@@ -37,6 +38,8 @@ struct observed {
 	struct txts notes;
 	const struct picture *const *pictures; /* what a collector saw in its processes */
 	size_t n_pictures;
+	const struct iopicture *const *iopictures; /* what the collector io saw */
+	size_t n_iopictures;
 };
 
 #define NOTE_PICTURE "picture " /* how notes about pictures begin */

@@ -45,6 +45,7 @@ int put_device_states(struct assembly *a); /* how accelerators ran meanwhile */
 int put_device_state_caveats(struct assembly *a);
 int put_machine_caveats(struct assembly *a);
 int put_device_parts(struct assembly *a); /* after put_caveats */
+int put_io_parts(struct assembly *a);     /* likewise */
 
 /* The profiled execution that the device's numbers are of; NULL: there was none. */
 const struct worked *device_execution(const struct assembly *a);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "lib/num.h"
+#include "schema/picture_name.h"
 
 /* A run that was ended between two executions: what it has is good, but not what was asked for. */
 static int put_interrupted(struct record *rec)
@@ -163,13 +164,17 @@ static int by_picture_file(const void *x, const void *y)
 /* In an arena of its own until it is whole: what a file asks for may be many times its size. ret
  * NULL: it is none, and why is said. */
 static int read_picture(struct arena *a, const char *file, const void *bytes, size_t n,
-			const struct picture **ret, struct err *why)
+			const void **ret, struct err *why)
 {
-	size_t room = a->used_bytes < FINISH_PICTURES_BYTES ? FINISH_PICTURES_BYTES - a->used_bytes
-							    : 1;
+	bool io = picture_ends_with(file, IOPICTURE_SUFFIX);
+	size_t room =
+		a->used_bytes < FINISH_PICTURES_BYTES ? FINISH_PICTURES_BYTES - a->used_bytes : 1;
 	struct arena own = { .max_bytes = room };
-	struct picture *p = arena_alloc(&own, sizeof *p);
-	int rc = p ? picture_get(p, &own, file, n ? bytes : "", n, why) : -ENOMEM;
+	void *p = arena_alloc(&own, io ? sizeof(struct iopicture) : sizeof(struct picture));
+	const void *from = n ? bytes : "";
+	int rc = !p   ? -ENOMEM
+		 : io ? iopicture_get(p, &own, file, from, n, why)
+		      : picture_get(p, &own, file, from, n, why);
 	*ret = NULL;
 	if (!rc) {
 		arena_join(a, &own);
@@ -186,21 +191,28 @@ static int read_picture(struct arena *a, const char *file, const void *bytes, si
 	return 0;
 }
 
+struct pictures {
+	const struct picture **device;
+	const struct iopicture **io;
+};
+
 static int add_picture(struct observed *seen, struct arena *a, const struct carried_picture *c,
-		       const struct picture **items, struct err *err)
+		       const struct pictures *to, struct err *err)
 {
 	struct err why = { .text = "" };
-	const void *bytes = c->bytes;
+	const void *bytes = c->bytes, *read = NULL;
+	const char *file = c->file ? c->file : "(no name)";
 	size_t n = c->n;
 	int rc = c->load ? c->load(c, &bytes, &n, err) : 0;
 	if (rc)
 		return rc;
-	rc = read_picture(a, c->file ? c->file : "(no name)", bytes, n, &items[seen->n_pictures],
-			  &why);
-	if (!rc && items[seen->n_pictures]) {
-		seen->n_pictures++;
+	rc = read_picture(a, file, bytes, n, &read, &why);
+	if (!rc && read && picture_ends_with(file, IOPICTURE_SUFFIX))
+		to->io[seen->n_iopictures++] = read;
+	else if (!rc && read)
+		to->device[seen->n_pictures++] = read;
+	if (!rc && read)
 		return 0;
-	}
 	const char *note = rc ? NULL : arena_printf(a, NOTE_PICTURE "%s", why.text);
 	if (!note || add_note(seen, a, note))
 		return err_set(err, -ENOMEM, "out of memory");
@@ -211,15 +223,17 @@ int observed_pictures(struct observed *seen, struct arena *a, const struct carri
 		      size_t n, struct err *err)
 {
 	const struct carried_picture **sorted = arena_array(a, n + 1, sizeof *sorted);
-	const struct picture **items = arena_array(a, n + 1, sizeof *items);
-	int rc = sorted && items ? 0 : err_set(err, -ENOMEM, "out of memory");
+	const struct pictures to = { arena_array(a, n + 1, sizeof *to.device),
+				     arena_array(a, n + 1, sizeof *to.io) };
+	int rc = sorted && to.device && to.io ? 0 : err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !rc && i < n; i++)
 		sorted[i] = &list[i];
 	if (!rc && n)
 		qsort(sorted, n, sizeof *sorted, by_picture_file);
-	seen->pictures = items;
-	seen->n_pictures = 0;
+	seen->pictures = to.device;
+	seen->iopictures = to.io;
+	seen->n_pictures = seen->n_iopictures = 0;
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = add_picture(seen, a, sorted[i], items, err);
+		rc = add_picture(seen, a, sorted[i], &to, err);
 	return rc;
 }

@@ -102,6 +102,7 @@ struct iocount {
 	size_t names_used, texts_used, n_texts, ring_at, ring_bytes;
 	struct count_handle *last_handle; /* that was asked for */
 	struct range gap, window; /* of the flow: no window touches one, the other is one */
+	/* and ends here */
 	struct count_waits waits;
 	struct count_file *files;
 	uint32_t *by_key; /* of files: a hash table, index + 1 */

@@ -187,11 +187,11 @@ static int put_picture(struct teller *t, const struct made *m, const struct blob
 {
 	struct frame frame;
 	struct arena a = { 0 };
-	struct picture of;
+	struct picture_head of;
 	frame_clear(&frame, FRAME_PICTURE);
 	struct frame_picture *p = &frame.as.picture;
 	p->host = text(t->what->host);
-	if (picture_get(&of, &a, b->name, b->data, b->n, NULL) == 0) {
+	if (picture_head_peek(&of, &a, b->data, b->n, NULL) == 0) {
 		p->stream = text(of.stream);
 		p->pid = whole_number(of.pid);
 		p->host = text(of.host ? of.host : t->what->host);

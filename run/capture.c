@@ -122,8 +122,7 @@ static int not_dot(const struct dirent *e)
 
 static bool is_picture(const char *name)
 {
-	size_t n = strlen(name), suffix = strlen(PICTURE_SUFFIX);
-	return n > suffix && strcmp(name + n - suffix, PICTURE_SUFFIX) == 0;
+	return picture_is_name(name);
 }
 
 int capture_logs(struct capture *c, const char *folder, struct err *err)

@@ -168,6 +168,29 @@ void cgroup_cpu(const char *path, double *ret_user_s, double *ret_system_s)
 	buf_done(&text);
 }
 
+static double sum_after(const char *text, const char *key)
+{
+	double sum = 0;
+	for (const char *at = text; (at = strstr(at, key)); at += strlen(key))
+		sum += strtod(at + strlen(key), NULL);
+	return sum;
+}
+
+/* A line for each device: "8:0 rbytes=4096 wbytes=0 rios=1 ...". */
+void cgroup_io(const char *path, double *ret_read_bytes, double *ret_write_bytes)
+{
+	char file[CGROUP_PATH_BYTES + 16];
+	struct buf text = { .max = TEXT_MAX };
+	(void)snprintf(file, sizeof file, "%s/io.stat", path);
+	*ret_read_bytes = *ret_write_bytes = NAN;
+	if (file_read(&text, file, NULL) == 0) {
+		buf_put(&text, "", 1);
+		*ret_read_bytes = text.failed ? NAN : sum_after(text.data, " rbytes=");
+		*ret_write_bytes = text.failed ? NAN : sum_after(text.data, " wbytes=");
+	}
+	buf_done(&text);
+}
+
 static int remove_group(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)st;

@@ -24,6 +24,9 @@ int cgroup_pids(const char *path, struct pids *ret);
 /* CPU time of all that ever ran in it, in seconds; NAN if unknown. */
 void cgroup_cpu(const char *path, double *ret_user_s, double *ret_system_s);
 
+/* Bytes that it read from block devices and wrote to them; NAN: the kernel does not count that here. */
+void cgroup_io(const char *path, double *ret_read_bytes, double *ret_write_bytes);
+
 /* Remove it and groups below that its processes made; they must be empty. */
 void cgroup_remove(const char *path);
 

@@ -140,7 +140,8 @@ static const char *fault_of(const struct collector *t, const char *name)
 	for (size_t i = 0; t->environment && t->environment[i]; i += 2) {
 		if (!t->environment[i + 1])
 			return "a variable in its table has no value";
-		if (i / 2 >= COLLECTOR_VARIABLES_MAX - OWN_VARIABLES)
+		if (i / 2 >=
+		    (COLLECTOR_VARIABLES_MAX - OWN_VARIABLES) / 2) /* two may ride together */
 			return "it wants too many variables";
 	}
 	return NULL;
@@ -182,7 +183,7 @@ int collector_open(struct collector_lib *ret, struct arena *a, const char *name,
 	if (!is_name(name))
 		return err_set(err, -EINVAL,
 			       "collector \"%s\": no name of a collector; these are names: none, "
-			       "auto, cupti, opencl",
+			       "auto, cupti, opencl, io",
 			       name);
 	if (!c.name || list_folders(a, folders, &places))
 		return err_set(err, -ENOMEM, "out of memory");
@@ -251,7 +252,13 @@ const char *collector_conflict(const struct collector_lib *c, char *const *envp)
 		if (theirs && !is_list(c->env[i].name) && strcmp(theirs, c->env[i].value) != 0)
 			return c->env[i].name;
 	}
-	return NULL;
+	return c->with ? collector_conflict(c->with, envp) : NULL;
+}
+
+const char *collector_names(struct arena *a, const struct collector_lib *c)
+{
+	return c->with ? arena_printf(a, "%s,%s", c->name, c->with->name)
+		       : arena_strdup(a, c->name);
 }
 
 /* The program's own come first: they may have reasons. */
@@ -273,9 +280,11 @@ int collector_variables(const struct collector_lib *c, struct arena *a, char *co
 			struct env_pair *ret, size_t *ret_n)
 {
 	size_t n = 0;
-	int rc = collector_variable(a, envp, "ROIMETER_COLLECT", c->name, ret, &n);
-	for (size_t i = 0; !rc && i < c->n_env; i++)
-		rc = collector_variable(a, envp, c->env[i].name, c->env[i].value, ret, &n);
+	const char *names = collector_names(a, c);
+	int rc = names ? collector_variable(a, envp, "ROIMETER_COLLECT", names, ret, &n) : -ENOMEM;
+	for (const struct collector_lib *l = c; l; l = l->with)
+		for (size_t i = 0; !rc && i < l->n_env; i++)
+			rc = collector_variable(a, envp, l->env[i].name, l->env[i].value, ret, &n);
 	if (!rc && c->exit)
 		rc = collector_variable(a, envp, "LD_PRELOAD", c->exit, ret, &n);
 	*ret_n = n;

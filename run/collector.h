@@ -10,7 +10,7 @@
 #include "lib/err.h"
 #include "suite/suite.h"
 
-#define COLLECTOR_VARIABLES_MAX 12
+#define COLLECTOR_VARIABLES_MAX 16
 
 /* Texts live in the arena of collector_open, the table in the library. */
 struct collector_lib {
@@ -21,6 +21,7 @@ struct collector_lib {
 	struct env_pair *env; /* the table's, "{library}" replaced */
 	size_t n_env;
 	void *handle;
+	const struct collector_lib *with; /* rides along in the same execution, or NULL; another's */
 };
 
 /* In these folders (colon-separated, may be NULL), then beside this program and where it was
@@ -36,6 +37,9 @@ int collector_check(const struct collector_lib *c, struct err *err);
 /* A variable that the program has already, and that can hold one value only; NULL: there is none.
  * envp: what a clean execution gets. */
 const char *collector_conflict(const struct collector_lib *c, char *const *envp);
+
+/* "cupti", or "cupti,io" where another rides along. NULL: no memory. */
+const char *collector_names(struct arena *a, const struct collector_lib *c);
 
 /* What a profiled execution gets more: ret has room for COLLECTOR_VARIABLES_MAX. Lists (LD_PRELOAD,
  * OPENCL_LAYERS) keep what the program has already. -ENOMEM. */

@@ -76,17 +76,21 @@ static int copy_texts(struct record *rec, const struct copied *list, size_t n)
 }
 
 /* "none", or the names of those that are asked for. */
-static const char *collector_names(struct record *rec, const struct case_run *c,
-				   const struct fill *f)
+static const char *all_collectors(struct record *rec, const struct case_run *c,
+				  const struct fill *f)
 {
 	const char *names = NULL;
+	const struct collector_lib *with = NULL;
 	for (size_t i = 0; (double)i < c->profiled; i++) {
+		with = f->o->collectors[i].with;
 		names = arena_printf(&rec->arena, "%s%s%s", names ? names : "", names ? "," : "",
 				     f->o->collectors[i].name);
 		if (!names)
 			return NULL;
 	}
-	return names ? names : "none";
+	if (with)
+		names = arena_printf(&rec->arena, "%s,%s", names, with->name);
+	return names || with ? names : "none";
 }
 
 static int put_measurement(struct record *rec, const struct case_run *c, const struct fill *f)
@@ -105,7 +109,7 @@ static int put_measurement(struct record *rec, const struct case_run *c, const s
 	m->tool = "roimeter " ROIMETER_VERSION_TEXT;
 	m->cleans_asked = c->cleans;
 	m->order = f->o->interleaved ? "interleaved" : "sequential";
-	m->collector = collector_names(rec, c, f);
+	m->collector = all_collectors(rec, c, f);
 	if (!m->collector)
 		return -ENOMEM;
 	m->timeout_s = num15(c->timeout_s);

@@ -195,6 +195,9 @@ static void add_usage(struct tree_end *end, const struct rusage *u)
 	end->involuntary += (double)u->ru_nivcsw;
 	end->minor += (double)u->ru_minflt;
 	end->major += (double)u->ru_majflt;
+	/* What /proc/PID/io says as read_bytes and write_bytes, in blocks of 512. */
+	end->device_read_bytes += (double)u->ru_inblock * 512;
+	end->device_write_bytes += (double)u->ru_oublock * 512;
 	end->max_rss_bytes = fmax(end->max_rss_bytes, (double)u->ru_maxrss * 1024);
 }
 
@@ -360,12 +363,14 @@ static void finish(struct keeper *k)
 		end->end_ns = now_ns(CLOCK_MONOTONIC);
 		end->end_real_ns = now_ns(CLOCK_REALTIME);
 	}
+	end->group_read_bytes = end->group_write_bytes = NAN;
 	if (end->grouped) {
 		double user, system;
 		cgroup_cpu(k->page->cgroup, &user, &system);
 		/* Also of processes whose parent never waited for them. */
 		end->user_s = fmax(end->user_s, user);
 		end->system_s = fmax(end->system_s, system);
+		cgroup_io(k->page->cgroup, &end->group_read_bytes, &end->group_write_bytes);
 	}
 	drop_group(k);
 	if (k->spec->cgroup && runner_is_gone(k))

@@ -148,6 +148,8 @@ static void clean_up_after_keeper(struct tree *t, struct tree_end *end)
 	end->end_ns = now_ns(CLOCK_MONOTONIC);
 	end->user_s = end->system_s = end->voluntary = end->involuntary = NAN;
 	end->minor = end->major = end->max_rss_bytes = NAN;
+	end->device_read_bytes = end->device_write_bytes = NAN;
+	end->group_read_bytes = end->group_write_bytes = NAN;
 	end->keeper_cpu_s = end->keeper_wakeups = NAN;
 }
 

@@ -40,6 +40,8 @@ struct tree_end {
 	bool keeper_lost;  /* the keeper was killed: times are the runner's, resources unknown */
 	/* Of the whole tree; NAN when unknown. */
 	double user_s, system_s, voluntary, involuntary, minor, major, max_rss_bytes;
+	double device_read_bytes, device_write_bytes; /* of all that ended, by the kernel */
+	double group_read_bytes, group_write_bytes;   /* of the control group; NAN: there is none */
 	double keeper_cpu_s, keeper_wakeups;
 };
 

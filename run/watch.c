@@ -393,6 +393,10 @@ static void fill_row(const struct watch *w, const struct tree_end *end, struct e
 	row->involuntary_switches = end->involuntary;
 	row->minor_faults = end->minor;
 	row->major_faults = end->major;
+	row->device_read_bytes = end->device_read_bytes;
+	row->device_write_bytes = end->device_write_bytes;
+	row->cgroup_read_bytes = end->group_read_bytes;
+	row->cgroup_write_bytes = end->group_write_bytes;
 	row->max_rss_bytes = end->max_rss_bytes > 0 ? end->max_rss_bytes : (double)NAN;
 	row->cpu_khz_min = w->khz_min;
 	row->cpu_khz_max = w->khz_max;

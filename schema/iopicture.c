@@ -8,6 +8,7 @@
 #include "lib/num.h"
 #include "schema/codec.h"
 #include "schema/framed.h"
+#include "schema/picture.h"
 #include "schema/table.h"
 #include "schema/walk.h"
 
@@ -86,8 +87,8 @@ static bool is_whole(double x)
 static bool series_good(const struct iopicture_series *s)
 {
 	return s->source && is_whole(s->first_bin) && is_whole(s->bin_ns) && s->bin_ns >= 1 &&
-	       s->first_bin * s->bin_ns < 0x1p62 && s->read_bytes.n <= MOST_BINS &&
-	       s->read_bytes.n == s->write_bytes.n;
+	       (s->first_bin + (double)s->read_bytes.n) * s->bin_ns < 0x1p59 &&
+	       s->read_bytes.n <= MOST_BINS && s->read_bytes.n == s->write_bytes.n;
 }
 
 static bool bins_good(const struct io_pattern *p)
@@ -143,4 +144,26 @@ int iopicture_get(struct iopicture *ret, struct arena *a, const char *file, cons
 	const char *fault = rc ? NULL : fault_of(ret);
 	return fault ? err_set(err, -EBADMSG, "%s: the picture can't be used: %s", file, fault)
 		     : rc;
+}
+
+#define HEAD_OF(p)                                                                                 \
+	{                                                                                          \
+		(p).run, (p).exec, (p).stream, (p).host, (p).boot, (p).pid, (p).rank, (p).exe,     \
+			(p).final                                                                  \
+	}
+
+int picture_head_peek(struct picture_head *ret, struct arena *a, const void *bytes, size_t n,
+		      struct err *err)
+{
+	size_t magic = strlen(iopicture_framed.magic);
+	if (n >= magic && memcmp(bytes, iopicture_framed.magic, magic) == 0) {
+		struct iopicture p;
+		int rc = iopicture_peek(&p, a, bytes, n, err);
+		*ret = (struct picture_head)HEAD_OF(p);
+		return rc;
+	}
+	struct picture p;
+	int rc = picture_peek(&p, a, bytes, n, err);
+	*ret = (struct picture_head)HEAD_OF(p);
+	return rc;
 }

@@ -1,15 +1,15 @@
 /* What the collector `io` counted in one process. Beside the process's mark log, as the pictures of the
- * device's collectors (schema/picture.h), by the same rules; files end in IOPICTURE_SUFFIX. */
+ * device's collectors (schema/picture.h), by the same rules. */
 #ifndef SCHEMA_IOPICTURE_H
 #define SCHEMA_IOPICTURE_H
 
 #include "lib/arena.h"
 #include "lib/buf.h"
 #include "lib/err.h"
+#include "schema/picture_name.h"
 #include "schema/record.h"
 
 #define IOPICTURE_SCHEMA "roimeter-io-picture/1"
-#define IOPICTURE_SUFFIX ".roiio"
 #define IOPICTURE_MAX_BYTES (64u << 20)
 
 /* class_ of io.mpi, by enum io_mpi_class (collectors/io_take.h). */
@@ -80,7 +80,9 @@ extern const char *const iopicture_mpi_classes[IOPICTURE_MPI_CLASSES];
 	F(num, late_marks, "1", "marks that could not be told of")                              \
 	F(num, collector_cpu_s, "s", "CPU time that counting took in this process")             \
 	F(num, collector_roi_cpu_s, "s", "of that, inside the region")                          \
-	F(txts, notes, "", "sentences for the caveats")
+	F(txts, notes, "", "sentences for the caveats")                                         \
+	F(num, real_s, "s", "since 1970 when the clock was at 0: with real_ns what makes its times comparable") \
+	F(num, real_ns, "ns", "0 to 999999999, after real_s")
 
 #define IOPICTURE_BLOCKS(X)                            \
 	X(iopicture_file, IOPICTURE_FILE_FIELDS)       \
@@ -100,5 +102,13 @@ int iopicture_get(struct iopicture *ret, struct arena *a, const char *file, cons
 		  size_t n, struct err *err);
 int iopicture_peek(struct iopicture *ret, struct arena *a, const void *bytes, size_t n,
 		   struct err *err);
+
+/* Whose it is, of either kind of picture: from its first bytes, as picture_peek. */
+struct picture_head {
+	const char *run, *exec, *stream, *host, *boot, *pid, *rank, *exe;
+	signed char final;
+};
+int picture_head_peek(struct picture_head *ret, struct arena *a, const void *bytes, size_t n,
+		      struct err *err);
 
 #endif

@@ -14,9 +14,9 @@
 #include "lib/buf.h"
 #include "lib/err.h"
 #include "schema/field.h"
+#include "schema/picture_name.h"
 
 #define PICTURE_SCHEMA "roimeter-picture/1"
-#define PICTURE_SUFFIX ".roipic"
 #define PICTURE_MAX_BYTES (64u << 20) /* a file that is larger is refused */
 
 /* Sums over one scope: the region, or the whole process. */

@@ -399,7 +399,11 @@
 	F(num, cpu_khz_mean, "kHz", "mean CPU frequency seen")                        \
 	F(num, cpu_throttles, "1", "times that heat slowed the CPU down")             \
 	F(num, cpu_energy_j, "J", "of the CPU packages, by their own counters")       \
-	L(device_state, devices, "how each accelerator ran meanwhile")
+	L(device_state, devices, "how each accelerator ran meanwhile")                \
+	F(num, device_read_bytes, "B", "fetched from block devices for its processes, by the kernel")  \
+	F(num, device_write_bytes, "B", "caused to be written to block devices, by the kernel") \
+	F(num, cgroup_read_bytes, "B", "read from block devices by its control group") \
+	F(num, cgroup_write_bytes, "B", "written to block devices by its control group")
 
 #define RANK_FIELDS(F, B, L)                                               \
 	F(txt, execution, "", "clean.0")                                   \

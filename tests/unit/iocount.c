@@ -1,5 +1,6 @@
 /* Calls about files, counted as they come, against a model that looks at every nanosecond and byte.
  */
+#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

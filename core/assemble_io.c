@@ -1,0 +1,131 @@
+/* What the application did to its files: from the pictures of one profiled execution into the
+ * record, and what is to be said where they and the marks of the same processes do not go together.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/assemble_impl.h"
+#include "core/iomerge.h"
+#include "lib/num.h"
+
+/* One that went well before one that did not. */
+static const struct worked *io_execution(const struct assembly *a)
+{
+	const struct worked *best = NULL;
+	for (size_t i = 0; i < a->n; i++) {
+		const struct worked *w = &a->all[i];
+		bool good = strcmp(w->status, "ok") == 0;
+		if (w->stage == PROFILED && w->seen->n_iopictures &&
+		    (!best || (good && strcmp(best->status, "ok") != 0)))
+			best = w;
+	}
+	return best;
+}
+
+static bool is_of(const struct iopicture *p, const struct roi_log *log)
+{
+	if (p->stream && log->stream)
+		return strcmp(p->stream, log->stream) == 0;
+	return p->pid && log->pid && strcmp(p->pid, log->pid) == 0;
+}
+
+static int unseen(struct assembly *a, const struct worked *w)
+{
+	size_t entered = 0, without = 0;
+	for (size_t i = 0; i < w->seen->n_logs; i++) {
+		bool seen = false;
+		for (size_t k = 0; k < w->seen->n_iopictures && !seen; k++)
+			seen = is_of(w->seen->iopictures[k], w->seen->logs[i]);
+		entered += w->processes[i].entries > 0;
+		without += w->processes[i].entries > 0 && !seen;
+	}
+	if (!without)
+		return 0;
+	a->rec->body.io.incomplete = YES;
+	return record_caveat(
+		a->rec, "io_unseen_ranks",
+		"%s: of %zu of the %zu processes that entered the region nothing is known "
+		"of their files: they are linked statically, LD_PRELOAD does not reach them, "
+		"or they were killed before they wrote for the first time.",
+		w->seen->row.name, without, entered);
+}
+
+/* Was the collector asked for? Then the first profiled execution. */
+static const struct worked *asked_for(const struct assembly *a)
+{
+	const char *names = a->rec->body.measurement.collector;
+	bool asked = false;
+	for (const char *at = names ? names : ""; *at;) {
+		size_t n = strcspn(at, ",");
+		asked |= n == 2 && memcmp(at, "io", 2) == 0;
+		at += n + (at[n] == ',');
+	}
+	for (size_t i = 0; asked && i < a->n; i++)
+		if (a->all[i].stage == PROFILED)
+			return &a->all[i];
+	return NULL;
+}
+
+static int not_seen(struct assembly *a)
+{
+	const struct worked *w = asked_for(a);
+	if (!w)
+		return 0;
+	int rc = record_null(a->rec, "io", "not_supported");
+	return rc ? rc
+		  : record_caveat(
+			    a->rec, "io_not_observed",
+			    "No process of %s told of its files: the program is linked statically, "
+			    "LD_PRELOAD does not reach it, or it was killed before it wrote for "
+			    "the "
+			    "first time.",
+			    w->seen->row.name);
+}
+
+static int put_device_bytes(struct assembly *a, const struct worked *w)
+{
+	struct io *io = &a->rec->body.io;
+	const struct execution *row = &w->seen->row;
+	io->device_read_bytes = row->device_read_bytes;
+	io->device_write_bytes = row->device_write_bytes;
+	io->cgroup_read_bytes = row->cgroup_read_bytes;
+	io->cgroup_write_bytes = row->cgroup_write_bytes;
+	int rc = known(io->device_read_bytes)
+			 ? 0
+			 : record_null(a->rec, "io.device_read_bytes", "not_supported");
+	if (!rc && !known(io->device_write_bytes))
+		rc = record_null(a->rec, "io.device_write_bytes", "not_supported");
+	if (!rc && !known(io->cgroup_read_bytes))
+		rc = record_null(a->rec, "io.cgroup_read_bytes", "not_supported");
+	if (!rc && !known(io->cgroup_write_bytes))
+		rc = record_null(a->rec, "io.cgroup_write_bytes", "not_supported");
+	return rc;
+}
+
+int put_io_parts(struct assembly *a)
+{
+	struct record_body *b = &a->rec->body;
+	const struct worked *w = io_execution(a);
+	if (!w)
+		return not_seen(a);
+	int rc = iomerge_put_record(a->rec, w->seen->iopictures, w->seen->n_iopictures,
+				    w->seen->start_real_ns);
+	if (rc)
+		return rc;
+	double cpu = 0, roi = 0;
+	for (size_t i = 0; i < w->seen->n_iopictures; i++) {
+		const struct iopicture *p = w->seen->iopictures[i];
+		cpu += known(p->collector_cpu_s) ? p->collector_cpu_s : 0;
+		roi += known(p->collector_roi_cpu_s) ? p->collector_roi_cpu_s : 0;
+	}
+	struct observer *o = &b->observer;
+	o->collector_cpu_s = num15((known(o->collector_cpu_s) ? o->collector_cpu_s : 0) + cpu);
+	o->collector_roi_cpu_s =
+		num15((known(o->collector_roi_cpu_s) ? o->collector_roi_cpu_s : 0) + roi);
+	b->io.execution = record_text(a->rec, w->seen->row.name, strlen(w->seen->row.name));
+	if (!b->io.execution)
+		return -ENOMEM;
+	rc = put_device_bytes(a, w);
+	return rc ? rc : unseen(a, w);
+}
