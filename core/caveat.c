@@ -111,7 +111,6 @@ const struct caveat_code caveat_codes[] = {
 	{ "io_partial", "The imported log had no room for everything; numbers of these modules are lower bounds, or null." },
 	{ "io_damaged", "Parts of the imported log or trace are damaged and were left out, as --salvage wanted." },
 	{ "io_times_impossible", "Times in the imported log can't be; sums of them are null, or in doubt." },
-	{ "io_files_folded", "More files were used than have a line; the others are in the sums only." },
 	{ "wall_whole_seconds", "The imported log has the job's begin and end in whole seconds." },
 	{ "darshan_scope", "What Darshan does not see or count." },
 	{ "darshan_levels", "Which calls of POSIX were made within MPI-IO is told by the file, since Darshan does not say it." },

@@ -141,7 +141,7 @@ static void put_picture(struct buf *b)
 	p.ops.items = p.whole_ops.items = &op;
 	p.devices.n = p.ops.n = p.whole_ops.n = 1;
 	p.names_folded = p.dropped = p.late = p.late_marks = p.graphs = p.pending = 0;
-	p.gap = (struct picture_gap){ 70e6, 2e6, 3e6, 60e6, 5e6 };
+	p.gap = (struct picture_gap){ 70e6, 2e6, 3e6, 60e6, 5e6, NAN, NAN };
 	p.collector_cpu_s = 0.25;
 	p.collector_roi_cpu_s = 0.125;
 	picture_put(b, &p);
