@@ -34,8 +34,6 @@ def main():
         return os.path.basename(text(n))
 
     for e in events:
-        if e[0] == "dropped":
-            print(" ".join(e))
         if e[0] != "event" or not e[1].startswith("MPI_File") or e[3] != "0":
             continue
         name, result, at, args = e[1], e[4], e[5], e[8:]
@@ -46,7 +44,7 @@ def main():
             if "--in-force" in sys.argv:
                 print(args[1], args[4])
                 continue
-            args[4] = "-" if result.startswith("-") else "..." # whatever they are
+            args[4] = "-" if result.startswith("-") else "..."  # whatever they are
         if "--in-force" not in sys.argv:
             if kind == "h" and not result.startswith("-"):
                 result = path(handles.get(result, "0"))
