@@ -153,40 +153,53 @@ static void add_dxt(struct reading *r, enum darshan_module m, const char *name)
 	darshan_ids_done(&ids);
 }
 
-static void add_heatmap(struct reading *r)
+struct heat_sums {
+	uint64_t records, bins, read, written;
+	double bin_s;
+};
+
+static int read_heatmap(struct reading *r, struct heat_sums *sums, struct darshan_ids *ids,
+			struct err *err)
 {
 	struct darshan_heats *h;
 	struct darshan_heat heat;
+	int rc = darshan_heats_open(&h, r->log, err);
+	if (rc)
+		return rc;
+	while ((rc = darshan_heats_next(h, &heat, err)) == 1) {
+		sums->records++;
+		sums->bin_s = heat.bin_s;
+		sums->bins = heat.bins > sums->bins ? heat.bins : sums->bins;
+		for (size_t i = 0; i < heat.bins; i++) {
+			sums->read += (uint64_t)heat.read[i];
+			sums->written += (uint64_t)heat.write[i];
+		}
+		if (darshan_ids_add(ids, heat.id) < 0) {
+			rc = -ENOMEM;
+			break;
+		}
+	}
+	darshan_heats_close(h);
+	return rc;
+}
+
+static void add_heatmap(struct reading *r)
+{
+	struct heat_sums sums = { 0 };
 	struct darshan_ids ids = { 0 };
 	struct err err = { 0 };
-	uint64_t records = 0, bins = 0, read = 0, written = 0;
-	double bin_s = 0;
 	if (!darshan_has(r->log, DARSHAN_HEATMAP))
 		return;
-	int rc = darshan_heats_open(&h, r->log, &err);
-	while (!rc && (rc = darshan_heats_next(h, &heat, &err)) == 1) {
-		rc = darshan_ids_add(&ids, heat.id) < 0 ? -ENOMEM : 0;
-		records++;
-		bin_s = heat.bin_s;
-		bins = heat.bins > bins ? heat.bins : bins;
-		for (size_t i = 0; i < heat.bins; i++) {
-			read += (uint64_t)heat.read[i];
-			written += (uint64_t)heat.write[i];
-		}
-		if (rc)
-			break;
-	}
-	if (records || !rc)
-		darshan_heats_close(h);
-	if (rc)
+	int rc = read_heatmap(r, &sums, &ids, &err);
+	if (rc) {
 		tell_damage(r, DARSHAN_HEATMAP, rc, &err);
-	else
+	} else {
 		(void)set(r, r->out, "heatmap_sum",
-			  json_pack("{s:f, s:I, s:I, s:I, s:I}", "bin", bin_s, "nbins", (json_int_t)bins,
-				    "records", (json_int_t)records, "r", (json_int_t)read, "w",
-				    (json_int_t)written));
-	if (!rc)
+			  json_pack("{s:f, s:I, s:I, s:I, s:I}", "bin", sums.bin_s, "nbins",
+				    (json_int_t)sums.bins, "records", (json_int_t)sums.records, "r",
+				    (json_int_t)sums.read, "w", (json_int_t)sums.written));
 		put_ids(r, DARSHAN_HEATMAP, &ids);
+	}
 	darshan_ids_done(&ids);
 }
 

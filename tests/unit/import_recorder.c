@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cmocka.h>
 
@@ -53,55 +54,111 @@ static void save(const char *name, const struct buf *b)
 	assert_int_equal(fclose(f), 0);
 }
 
-static void put_key(struct buf *b, uint32_t id, uint8_t function, uint8_t depth, uint8_t n_args,
+/* How releases differ. */
+struct form {
+	size_t names_at, function_bytes;
+	bool flags;  /* before the times of the metadata */
+	bool counts; /* a table's entry has a rank and a count */
+	bool merged; /* shared and packed files */
+};
+static const struct form release_23 = { 32, 1, false, false, false };
+static const struct form release_24 = { 40, 1, false, true, false };
+static const struct form release_25_merged = { 40, 1, true, true, true };
+static const struct form release_30 = { 1024, 4, true, true, true };
+
+static void put_key(const struct form *f, struct buf *b, uint32_t id, uint8_t function, uint8_t n_args,
 		    const char *args)
 {
 	put32(b, id);
-	put32(b, 0);
-	put32(b, (uint32_t)(15 + strlen(args)));
-	put32(b, 1);
+	if (f->counts)
+		put32(b, 0);
+	put32(b, (uint32_t)(8 + f->function_bytes + 6 + strlen(args)));
+	if (f->counts)
+		put32(b, 1);
 	put64(b, 0);
-	buf_put(b, (unsigned char[]){ function, depth, n_args }, 3);
+	buf_put(b, (unsigned char[]){ function, 0, 0, 0 }, f->function_bytes);
+	buf_put(b, (unsigned char[]){ 0, n_args }, 2);
 	put32(b, (uint32_t)strlen(args));
 	buf_puts(b, args);
 }
 
-/* One process: open, write, close of one file; symbols: rules as in the format, after their number. */
-static void make_trace(const int32_t *symbols, size_t n_symbols, size_t events)
+static void pack(struct buf *b)
 {
-	struct buf mt = { 0 }, cst = { 0 }, cfg = { 0 }, ts = { 0 };
-	(void)mkdir(folder, 0700);
+	uLongf n = compressBound(b->len);
+	unsigned char *to = malloc(n);
+	struct buf packed = { 0 };
+	assert_int_equal(compress(to, &n, (const Bytef *)b->data, b->len), Z_OK);
+	put64(&packed, n);
+	put64(&packed, b->len);
+	buf_put(&packed, to, n);
+	free(to);
+	buf_done(b);
+	*b = packed;
+}
+
+static void make_metadata(const struct form *f)
+{
+	struct buf mt = { 0 };
 	put32(&mt, 1);
 	put32(&mt, 0);
+	if (f->flags)
+		put64(&mt, 0);
 	put_double(&mt, 1.8e9);
 	put_double(&mt, 1e-7);
-	put32(&mt, 4096);
-	put32(&mt, 0);
-	put64(&mt, 0);
+	while (mt.len < f->names_at)
+		put32(&mt, 0);
 	buf_puts(&mt, "open\nwrite\nclose\n");
+	save("recorder.mt", &mt);
+	buf_done(&mt);
+}
+
+/* One process: open, write, close of one file; symbols: rules as in the format, after their number. */
+static void make_trace_as(const struct form *f, const int32_t *symbols, size_t n_symbols, size_t events)
+{
+	struct buf cst = { 0 }, cfg = { 0 }, ts = { 0 };
+	(void)file_remove_tree(folder, NULL);
+	(void)mkdir(folder, 0700);
+	make_metadata(f);
 	put32(&cst, 3);
-	put_key(&cst, 0, 0, 0, 3, "/f 66 384 ");
-	put_key(&cst, 1, 1, 0, 3, "/f %p 100 ");
-	put_key(&cst, 2, 2, 0, 1, "/f ");
+	put_key(f, &cst, 0, 0, 3, "/f 66 384 ");
+	put_key(f, &cst, 1, 1, 3, "/f %p 100 ");
+	put_key(f, &cst, 2, 2, 1, "/f ");
 	for (size_t i = 0; i < n_symbols; i++)
 		put32(&cfg, (uint32_t)symbols[i]);
 	for (size_t i = 0; i < events; i++) {
 		put32(&ts, 10);
 		put32(&ts, 14);
 	}
-	save("recorder.mt", &mt);
-	save("0.cst", &cst);
-	save("0.cfg", &cfg);
-	save("0.ts", &ts);
-	buf_done(&mt);
+	if (f->merged) {
+		struct buf which = { 0 }, times = { 0 };
+		pack(&cst);
+		pack(&cfg);
+		pack(&ts);
+		put32(&which, 0);
+		put32(&which, 1);
+		put64(&times, ts.len);
+		buf_put(&times, ts.data, ts.len);
+		save("ug.mt", &which);
+		save("recorder.ts", &times);
+		buf_done(&which);
+		buf_done(&times);
+	}
+	save(f->merged ? "recorder.cst" : "0.cst", &cst);
+	save(f->merged ? "ug.cfg" : "0.cfg", &cfg);
+	if (!f->merged)
+		save("0.ts", &ts);
 	buf_done(&cst);
 	buf_done(&cfg);
 	buf_done(&ts);
 }
 
-static void times_go_on_across_nested_rules(void **state)
+static void make_trace(const int32_t *symbols, size_t n_symbols, size_t events)
 {
-	(void)state;
+	make_trace_as(&release_24, symbols, n_symbols, events);
+}
+
+static void nested_in(const struct form *f)
+{
 	/* S: open R2*2 close; R2: R3*3 write; R3: write write */
 	const int32_t symbols[] = { 3, -1, 3, 0, 1, -2, 2, 2, 1, -2, 2, -3, 3, 1, 1, -3, 2, 1, 1, 1, 1 };
 	const size_t events = 1 + 2 * (3 * 2 + 1) + 1;
@@ -109,8 +166,9 @@ static void times_go_on_across_nested_rules(void **state)
 	struct recorder_cursor *c;
 	struct recorder_call call;
 	struct err err = { 0 };
-	make_trace(symbols, sizeof symbols / sizeof *symbols, events);
+	make_trace_as(f, symbols, sizeof symbols / sizeof *symbols, events);
 	assert_int_equal(recorder_open(&r, folder, false, &err), 0);
+	assert_true(r->begin_s == 1.8e9 && r->tick_s == 1e-7 && r->merged == f->merged);
 	assert_int_equal(r->ranks[0].events, events);
 	assert_int_equal(recorder_begin(&c, r, 0, &err), 0);
 	for (size_t i = 0; i < events; i++) {
@@ -122,6 +180,79 @@ static void times_go_on_across_nested_rules(void **state)
 	assert_int_equal(recorder_next(c, &call, &err), 0);
 	recorder_end(c);
 	recorder_close(r);
+}
+
+static void times_go_on_across_nested_rules_in_every_release(void **state)
+{
+	(void)state;
+	nested_in(&release_23);
+	nested_in(&release_24);
+	nested_in(&release_25_merged);
+	nested_in(&release_30);
+}
+
+/* A plain list of the same calls: any grammar, expanded by hand. */
+static void expand(const int32_t *g, int32_t head, char *list, size_t *n, size_t max)
+{
+	size_t at = 1;
+	for (int32_t rules = g[0]; rules > 0; rules--) {
+		int32_t symbols = g[at + 1];
+		for (int32_t i = 0; g[at] == head && i < symbols; i++)
+			for (int32_t k = 0; k < g[at + 3 + 2 * (size_t)i]; k++) {
+				int32_t value = g[at + 2 + 2 * (size_t)i];
+				if (value < 0)
+					expand(g, value, list, n, max);
+				else if (*n < max)
+					list[(*n)++] = (char)('0' + value);
+			}
+		at += 2 + 2 * (size_t)symbols;
+	}
+}
+
+static void any_grammar_is_the_plain_list_of_its_calls(void **state)
+{
+	(void)state;
+	unsigned seed = 1;
+	for (int round = 0; round < 60; round++) {
+		int32_t g[256];
+		size_t n = 1;
+		static char list[100000];
+		size_t length = 0;
+		int32_t rules = 1 + (int32_t)(rand_r(&seed) % 6);
+		g[0] = rules;
+		for (int32_t rule = 0; rule < rules; rule++) {
+			int32_t symbols = 1 + (int32_t)(rand_r(&seed) % 4);
+			g[n++] = -1 - rule;
+			g[n++] = symbols;
+			for (int32_t i = 0; i < symbols; i++) {
+				/* Only of rules behind it, so that none contains itself. */
+				bool nest = rule + 1 < rules && rand_r(&seed) % 2;
+				g[n++] = nest ? -2 - rule - (int32_t)((unsigned)rand_r(&seed) %
+								     (unsigned)(rules - rule - 1))
+					      : (int32_t)(rand_r(&seed) % 3);
+				g[n++] = 1 + (int32_t)(rand_r(&seed) % 3);
+			}
+		}
+		expand(g, -1, list, &length, sizeof list);
+		if (length == sizeof list)
+			continue;
+		struct recorder *r;
+		struct recorder_cursor *c;
+		struct recorder_call call;
+		struct err err = { 0 };
+		make_trace(g, n, length);
+		assert_int_equal(recorder_open(&r, folder, false, &err), 0);
+		assert_int_equal(r->ranks[0].events, length);
+		assert_int_equal(recorder_begin(&c, r, 0, &err), 0);
+		for (size_t i = 0; i < length; i++) {
+			assert_int_equal(recorder_next(c, &call, &err), 1);
+			assert_int_equal(call.key->function, list[i] - '0');
+			assert_int_equal(call.begin, 10 * (i + 1));
+		}
+		assert_int_equal(recorder_next(c, &call, &err), 0);
+		recorder_end(c);
+		recorder_close(r);
+	}
 }
 
 static void refused(const int32_t *symbols, size_t n, const char *why)
@@ -264,7 +395,8 @@ int main(void)
 	alarm(120);
 	(void)snprintf(folder, sizeof folder, "/tmp/roimeter-recorder-%d", (int)getpid());
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(times_go_on_across_nested_rules),
+		cmocka_unit_test(times_go_on_across_nested_rules_in_every_release),
+		cmocka_unit_test(any_grammar_is_the_plain_list_of_its_calls),
 		cmocka_unit_test(grammars_that_lie_are_refused),
 		cmocka_unit_test(a_capture_has_every_call_at_its_time),
 		cmocka_unit_test(numbers_of_a_trace_are_those_of_its_program),
