@@ -200,7 +200,7 @@ static uint32_t make_handle(struct recorder_names *n, struct str key, struct str
 							       .append = append };
 	n->names[at - 1].handle = number;
 	struct recorder_handle told = { .number = number, .path = text_of(n, path),
-					.type = path.p && path.n && path.p[0] == '/' ? IO_FILE : IO_OTHER,
+					.type = IO_FILE,
 					.interface = (uint8_t)interface, .was_open = was_open,
 					.flags = flags };
 	if (n->taker.handle)

@@ -16,7 +16,6 @@
 #include "lib/buf.h"
 #include "lib/num.h"
 #include "schema/codec.h"
-#include "schema/iopicture.h"
 
 #define DEPTH_MAX 256
 #define WRAP 4294967296.0 /* ticks: how long a gap between two calls can be told */
@@ -94,20 +93,19 @@ static void take_call(struct reading *g, const struct recorder_call *call, struc
 	unsigned within = enter(g, call, file, file ? io_call_info(e->event.call)->interface : 0);
 	if (e->class == RECORDER_OTHER)
 		g->others[call->key->function]++;
-	if (e->class == RECORDER_MPI && within == IO_INTERFACES)
-		recorder_count_mpi(g->count, e->mpi, call->end > call->begin ? call->end - call->begin : 0);
-	if (!file)
-		return;
 	e->event.thread = thread_of(g, call->key->thread);
 	e->event.depth = within < IO_INTERFACES;
-	e->event.begin_ns = call->begin; /* ticks, as the counter wants them */
-	e->event.end_ns = call->end;
-	recorder_count_event(g->count, e, within);
-	if (!g->capture)
+	if (call->end >= call->begin) { /* else its time is not known */
+		e->event.begin_ns = ns_of(g, call->begin);
+		e->event.end_ns = ns_of(g, call->end);
+	}
+	if (e->class == RECORDER_MPI && within == IO_INTERFACES)
+		recorder_count_mpi(g->count, e);
+	if (!file)
 		return;
-	e->event.begin_ns = ns_of(g, call->begin);
-	e->event.end_ns = ns_of(g, call->end);
-	iocap_put_events(g->capture->writer, &e->event, 1);
+	recorder_count_event(g->count, e);
+	if (g->capture)
+		iocap_put_events(g->capture->writer, &e->event, 1);
 }
 
 static int begin_capture(struct reading *g, size_t rank, struct err *err)
@@ -146,6 +144,8 @@ static int read_rank(struct reading *g, size_t rank, struct err *err)
 	}
 	recorder_end(c);
 	recorder_names_free(names);
+	if (!rc)
+		rc = recorder_count_end(g->count, rank, err);
 	if (!rc && g->capture)
 		rc = io_capture_end(g->capture, err);
 	return rc;
@@ -262,7 +262,8 @@ static int put_nulls(struct record *rec)
 	static const char *const never[] = { "io.whole.failed_ops",   "io.device_read_bytes",
 					     "io.device_write_bytes", "io.cgroup_read_bytes",
 					     "io.cgroup_write_bytes", "io.dropped_ops",
-					     "context.process_wall_s" };
+					     "context.process_wall_s", "io.whole.read_bytes",
+					     "io.whole.write_bytes",  "io.series" };
 	int rc = 0;
 	for (size_t i = 0; i < sizeof never / sizeof *never && !rc; i++)
 		rc = record_null(rec, never[i], "not_supported");
@@ -275,10 +276,10 @@ static int fill(struct record *rec, struct reading *g, struct err *err)
 	struct record_body *b = &rec->body;
 	b->utc = made_utc(rec, (int64_t)(r->begin_s * 1e9));
 	b->inputs.ranks = (double)r->n_ranks;
-	b->io.processes = (double)(r->n_ranks - r->n_missing);
-	int rc = b->utc ? recorder_count_put(g->count, rec) : -ENOMEM;
-	if (!rc)
-		rc = put_limits(rec, g);
+	int rc = b->utc ? recorder_count_put(g->count, rec, err) : err_set(err, -ENOMEM, "out of memory");
+	if (rc)
+		return rc;
+	rc = put_limits(rec, g);
 	b->io.incomplete = r->n_missing ? YES : NO;
 	for (size_t i = 0; i < b->caveats.n; i++)
 		if (strcmp(b->caveats.items[i].code, "io_damaged") == 0)
@@ -308,8 +309,10 @@ static int read_trace(struct record *rec, struct recorder *r, const struct io_op
 		g->others = calloc(r->n_functions + 1, sizeof *g->others);
 		g->last = calloc(r->n_ranks + 1, sizeof *g->last);
 	}
-	if (!rc && (!g->others || !g->last || recorder_count_new(&g->count, r->tick_s)))
+	if (!rc && (!g->others || !g->last))
 		rc = err_set(err, -ENOMEM, "out of memory");
+	if (!rc)
+		rc = recorder_count_new(&g->count, r->begin_s, err);
 	if (!rc && o->capture) {
 		rc = io_capture_open(&capture, o->capture, err);
 		g->capture = rc ? NULL : &capture;
