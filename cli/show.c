@@ -469,6 +469,7 @@ void show_record(struct buf *b, const struct record *rec)
 	phases(&p);
 	metrics(&p);
 	show_device(&p);
+	show_io(&p);
 	context(&p);
 	states(&p);
 	origin(&p);

@@ -31,4 +31,7 @@ void show_cell_seconds(struct text_table *t, double x);
 /* show_device.c: the device, what the host did meanwhile, the operations */
 void show_device(struct page *p);
 
+/* show_io.c: files */
+void show_io(struct page *p);
+
 #endif

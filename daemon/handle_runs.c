@@ -185,12 +185,21 @@ int handle_run_ops(const struct call *c, struct answer *a, struct err *err)
 	return rc;
 }
 
+static void csv_files(struct buf *b, const struct record *rec)
+{
+	csv_flat_head(b, &io_file_block);
+	for (size_t i = 0; i < rec->body.io.files.n; i++)
+		csv_flat_row(b, &io_file_block, &rec->body.io.files.items[i]);
+}
+
 int handle_run_io(const struct call *c, struct answer *a, struct err *err)
 {
 	static const char *const names[] = { "io", NULL };
 	struct record rec;
 	int rc = get(c, &rec, err);
-	if (!rc)
+	if (!rc && c->media == MEDIA_CSV)
+		csv_files(&a->body, &rec);
+	else if (!rc)
 		rc = answer_json_take(a, parts_json(&rec, names), err);
 	record_done(&rec);
 	return rc;

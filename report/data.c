@@ -72,6 +72,28 @@ static int cut_ranks(json_t *rec, const struct record *full)
 		       : 0;
 }
 
+/* The files with most bytes, and the bytes over time of the first processes. */
+static int cut_io(json_t *io)
+{
+	static const struct {
+		const char *list, *count;
+		size_t max;
+	} cuts[] = { { "files", "files_count", REPORT_FILES_MAX },
+		     { "series", "series_count", REPORT_SERIES_MAX } };
+	for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+		json_t *list = json_object_get(io, cuts[i].list);
+		size_t n = json_array_size(list);
+		if (n <= cuts[i].max)
+			continue;
+		if (put(io, cuts[i].count, json_integer((json_int_t)n)))
+			return -ENOMEM;
+		while (n > cuts[i].max)
+			if (json_array_remove(list, --n))
+				return -ENOMEM;
+	}
+	return 0;
+}
+
 json_t *report_record(const struct record *rec)
 {
 	json_t *full = record_to_json(rec), *small = full ? shrink_nulls(full) : NULL;
@@ -79,6 +101,8 @@ json_t *report_record(const struct record *rec)
 	json_t *ops = json_object_get(small, "ops");
 	size_t n = json_array_size(ops);
 	int rc = small ? cut_ranks(small, rec) : 0;
+	if (!rc && json_object_get(small, "io"))
+		rc = cut_io(json_object_get(small, "io"));
 	if (!rc && ops)
 		rc = put(small, "ops_count", json_integer((json_int_t)n));
 	while (!rc && n > REPORT_OPS_MAX)

@@ -14,6 +14,8 @@
 
 #define REPORT_RANKS_MAX 1024  /* with more rows, those of one execution are kept */
 #define REPORT_OPS_MAX 15      /* operations of one record that are shown */
+#define REPORT_FILES_MAX 40    /* files of one record */
+#define REPORT_SERIES_MAX 65   /* bytes over time: all processes and the first 64 */
 #define REPORT_HISTORY_MAX 100 /* newest runs of one cell that are listed */
 
 /* *ret is the caller's, written on success. */

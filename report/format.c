@@ -101,6 +101,25 @@ const char *format_count(char text[FORMAT_BYTES], double x)
 	return text;
 }
 
+const char *format_bytes(char text[FORMAT_BYTES], double x)
+{
+	static const char *const prefix[] = { "", "k", "M", "G", "T" };
+	if (!known(x) || x == 0) {
+		(void)snprintf(text, FORMAT_BYTES, x == 0 ? "0 B" : "null");
+		return text;
+	}
+	char digits[4], number[24];
+	int exponent = three(fabs(x), digits), i = exponent < 0     ? 0
+						   : exponent >= 12 ? 4
+								    : exponent / 3;
+	if (exponent < 3)
+		(void)snprintf(number, sizeof number, "%.3g", fabs(x));
+	else
+		place(number, sizeof number, digits, exponent - 3 * i);
+	(void)snprintf(text, FORMAT_BYTES, "%s%s %sB", x < 0 ? MINUS : "", number, prefix[i]);
+	return text;
+}
+
 double format_number(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);

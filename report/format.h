@@ -11,6 +11,8 @@ const char *format_seconds(char text[FORMAT_BYTES], double s);
 const char *format_percent(char text[FORMAT_BYTES], double fraction);
 /* Whole numbers in full. */
 const char *format_count(char text[FORMAT_BYTES], double x);
+/* Bytes: "1.31 GB". */
+const char *format_bytes(char text[FORMAT_BYTES], double x);
 const char *format_significant(char text[FORMAT_BYTES], double x);
 
 /* A number of a JSON object; NAN where it is absent, null, or no number. */

@@ -248,6 +248,35 @@ static void put_headline(struct buf *b, const struct source *w, const json_t *re
 	put_seconds(b, ", after ", format_number(context, "post_roi_s"), "\n");
 }
 
+/* One line about files, where anybody looked; with what is missing in it. */
+static void put_files(struct buf *b, const json_t *rec)
+{
+	char size[FORMAT_BYTES], calls[FORMAT_BYTES];
+	const json_t *io = json_object_get(rec, "io"), *roi = json_object_get(io, "roi"),
+		     *whole = json_object_get(io, "whole");
+	const json_t *sums = json_object_get(io, "read_bytes") || json_object_get(io, "write_bytes")
+				     ? io
+			     : roi ? roi
+				   : whole;
+	if (!sums)
+		return;
+	buf_printf(b, "- Files: read %s in %s calls, ",
+		   format_bytes(size, format_number(sums, "read_bytes")),
+		   format_count(calls, format_number(sums, "read_ops")));
+	buf_printf(b, "written %s in %s calls",
+		   format_bytes(size, format_number(sums, "write_bytes")),
+		   format_count(calls, format_number(sums, "write_ops")));
+	put_seconds(b, ", ", format_number(io, "time_s"), " in them");
+	if (sums == whole)
+		buf_puts(b, ", in whole processes");
+	if (known(format_number(io, "files_total")))
+		buf_printf(b, "; %s files", format_count(calls, format_number(io, "files_total")));
+	if (json_is_true(json_object_get(io, "incomplete")) ||
+	    json_array_size(json_object_get(io, "partial")))
+		buf_puts(b, "; **INCOMPLETE**");
+	buf_puts(b, "\n");
+}
+
 static void put_numbers(struct buf *b, const json_t *rec)
 {
 	char text[FORMAT_BYTES];
@@ -271,6 +300,7 @@ static void put_numbers(struct buf *b, const json_t *rec)
 		buf_printf(b, "; the region differs from it by %s\n",
 			   format_percent(text, fabs(format_number(own, "roi_diff_frac"))));
 	}
+	put_files(b, rec);
 	if (!device) {
 		buf_puts(b, "- Device: null\n");
 		return;

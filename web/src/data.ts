@@ -77,7 +77,7 @@ export interface Rec {
 	status_text?: string;
 	measurement: Row; inputs: Row & { argv?: string[]; env?: string[]; files?: string[]; ranks?: number; cwd?: string };
 	roi: Roi; phases: Phase[]; device: Values & { per_device?: Row[] } | null; runtime_api: Row | null; ops: Op[]; ops_count: number; ops_scope?: string;
-	io: Values | null; gap: Values | null; context: Row & { process_wall_s?: number; pre_roi_s?: number; post_roi_s?: number; between_s?: number; outside_region_s?: number };
+	io: Row | null; gap: Values | null; context: Row & { process_wall_s?: number; pre_roi_s?: number; post_roi_s?: number; between_s?: number; outside_region_s?: number };
 	fom: { name?: string; value?: number; unit?: string; better?: string; runs?: number[]; status?: string; pattern?: string };
 	own_timer: { value_s?: number; runs_s?: number[]; roi_diff_frac?: number; status?: string; pattern?: string };
 	launcher: Row & { argv?: string[] }; placement: Row; platform_info: Row; provenance: Row; observer: Row;
@@ -118,7 +118,7 @@ export function rows_of<T>(table: unknown): T[] {
 
 const SHARED = ["measurement", "launcher", "placement", "platform_info", "provenance", "caveats", "nulls"];
 const TABLES = ["phases", "ops", "executions", "ranks"];
-const OPS_MAX = 15, RANKS_MAX = 1024;
+const OPS_MAX = 15, RANKS_MAX = 1024, FILES_MAX = 40, SERIES_MAX = 65;
 
 function record_from(json: Row): Rec {
 	return {
@@ -155,6 +155,18 @@ function without_nulls(value: unknown): unknown {
 	return out;
 }
 
+// As report/data.c does: the files with most bytes, and the bytes over time of the first processes.
+function fold_io(json: Row): void {
+	const io = json.io as { files?: Row[]; files_count?: number; series?: Row[]; series_count?: number } | undefined;
+	for (const [list, count, max] of [["files", "files_count", FILES_MAX], ["series", "series_count", SERIES_MAX]] as const) {
+		const n = io?.[list]?.length ?? 0;
+		if (io && n > max) {
+			io[count] = n;
+			io[list] = io[list]!.slice(0, max);
+		}
+	}
+}
+
 // What the daemon sent, cut as `roimeter report` cuts it.
 function fold(whole: Row): Row {
 	const json = without_nulls(whole) as Row;
@@ -163,6 +175,7 @@ function fold(whole: Row): Row {
 		json.ops_count = ops.length;
 		json.ops = ops.slice(0, OPS_MAX);
 	}
+	fold_io(json);
 	const used = (json.executions as Execution[] | undefined)?.find((e) => e.used)?.name;
 	if (ranks && ranks.length > RANKS_MAX && used) {
 		json.ranks_count = ranks.length;

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { type Case, type Cell, find_case, is_loaded, type Rec, record_of, report, type Row, shown_run, why_null } from "./data";
 import { DeviceCard, GapCard, OpsCard, PhasesCard, RanksCard, StepsCard } from "./detail-parts";
 import { StatesCard } from "./devices";
+import { FilesCard } from "./files";
 import * as f from "./format";
 import { columns, short_name, step_case, tab } from "./grid";
 import { History, Null } from "./history";
@@ -323,6 +324,7 @@ function Measurement({ cell }: { cell: Cell }) {
 				<DeviceCard rec={rec} />
 				<GapCard rec={rec} />
 				<OpsCard rec={rec} />
+				<FilesCard rec={rec} />
 				<StatesCard rec={rec} />
 				<History cell={cell} shown={rec.run_id} />
 			</div>
