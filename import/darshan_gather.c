@@ -306,10 +306,7 @@ int darshan_gather(struct darshan_gathered *g, struct darshan_log *log, bool sal
 
 void darshan_gather_done(struct darshan_gathered *g)
 {
-	for (int i = 0; i < DARSHAN_SOURCES; i++) {
-		free(g->series[i].read);
-		free(g->series[i].write);
-	}
+	darshan_series_done(g);
 	free(g->slots);
 	darshan_ids_done(&g->ids);
 	darshan_ids_done(&g->mpiio_ids);

@@ -10,6 +10,7 @@ enum { FROM_POSIX, FROM_MPIIO, FROM_STDIO, DARSHAN_SOURCES };
 #define DARSHAN_FILES_KEPT ((size_t)1 << 15)
 #define DARSHAN_FILES_LISTED 1000
 #define DARSHAN_SIZE_POWERS 66
+#define DARSHAN_RANKS_APART 64 /* jobs of so many processes have bytes over time of each */
 
 /* The processes that have a record of a file: their number, and a sum over them that is the same for
  * the same set. */
@@ -54,6 +55,7 @@ struct darshan_gathered {
 	uint64_t heat_ids[DARSHAN_SOURCES];
 	bool has_heat_id[DARSHAN_SOURCES];
 	struct darshan_series series[DARSHAN_SOURCES];
+	struct darshan_series *by_rank[DARSHAN_SOURCES]; /* of HEATMAP; NULL: too many processes */
 	bool series_from_dxt;
 	uint64_t impossible_times;   /* records with a time below 0, or that is no number */
 	bool lost[DARSHAN_MODULES];  /* damaged, and left out */
@@ -72,6 +74,7 @@ void darshan_gather_done(struct darshan_gathered *g);
 /* darshan_series.c: bytes over time; of DXT where there is no HEATMAP and DXT is whole. The files must be
  * there. m: DARSHAN_DXT_POSIX or DARSHAN_DXT_MPIIO. */
 int darshan_gather_heat(struct darshan_gathered *g, struct err *err);
+void darshan_series_done(struct darshan_gathered *g);
 int darshan_gather_dxt(struct darshan_gathered *g, enum darshan_module m, struct err *err);
 
 struct darshan_file *darshan_file_found(const struct darshan_gathered *g, uint64_t id);

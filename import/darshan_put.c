@@ -475,12 +475,14 @@ static int put_bins(struct record *rec, struct nums *to, const double *from, siz
 	return 0;
 }
 
-static int put_one(struct record *rec, const char *source, const struct darshan_series *s)
+/* rank: NAN all together. */
+static int put_one(struct record *rec, const char *source, double rank, const struct darshan_series *s)
 {
 	struct io *io = &rec->body.io;
 	struct io_series *to = &io->series.items[io->series.n++];
 	block_clear(&io_series_block, to);
 	to->source = source;
+	to->rank = rank;
 	to->begin_s = 0;
 	to->bin_s = num15(s->bin_s);
 	int rc = put_bins(rec, &to->read_bytes, s->read, s->bins);
@@ -502,10 +504,9 @@ static bool program_is_a_sum(const struct darshan_gathered *g)
 	return mpiio || !own || s[FROM_POSIX].bins;
 }
 
-static int put_program(struct record *rec, const struct darshan_gathered *g)
+static int put_program(struct record *rec, double rank, const struct darshan_series *a,
+		       const struct darshan_series *b)
 {
-	int first = g->mpiio.records ? FROM_MPIIO : FROM_POSIX;
-	const struct darshan_series *a = &g->series[first], *b = &g->series[FROM_STDIO];
 	struct darshan_series sum = { .bin_s = a->bins ? a->bin_s : b->bin_s };
 	if (a->bins && b->bins && a->bin_s != b->bin_s)
 		return 0;
@@ -518,7 +519,18 @@ static int put_program(struct record *rec, const struct darshan_gathered *g)
 		sum.read[i] = (i < a->bins ? a->read[i] : 0) + (i < b->bins ? b->read[i] : 0);
 		sum.write[i] = (i < a->bins ? a->write[i] : 0) + (i < b->bins ? b->write[i] : 0);
 	}
-	return sum.bins ? put_one(rec, "program", &sum) : 0;
+	return sum.bins ? put_one(rec, "program", rank, &sum) : 0;
+}
+
+/* Each process by itself, where there are few. */
+static int put_ranks(struct record *rec, const struct darshan_gathered *g, int first)
+{
+	static const struct darshan_series none = { 0 };
+	const struct darshan_series *a = g->by_rank[first], *b = g->by_rank[FROM_STDIO];
+	int rc = 0;
+	for (int64_t i = 0; (a || b) && i < g->log->job.ranks && !rc; i++)
+		rc = put_program(rec, (double)i, a ? &a[i] : &none, b ? &b[i] : &none);
+	return rc;
 }
 
 int darshan_put_series(struct record *rec, const struct darshan_gathered *g)
@@ -532,12 +544,15 @@ int darshan_put_series(struct record *rec, const struct darshan_gathered *g)
 		n += g->series[i].bins > 0;
 	if (!n)
 		return 0;
-	io->series.items = arena_array(&rec->arena, n + 1, sizeof *io->series.items);
+	io->series.items = arena_array(&rec->arena, n + 1 + DARSHAN_RANKS_APART, sizeof *io->series.items);
 	if (!io->series.items)
 		return -ENOMEM;
-	int rc = program_is_a_sum(g) ? put_program(rec, g) : 0;
+	int first = g->mpiio.records ? FROM_MPIIO : FROM_POSIX, rc = 0;
+	bool sum = program_is_a_sum(g);
+	if (sum)
+		rc = put_program(rec, NAN, &g->series[first], &g->series[FROM_STDIO]);
 	for (int i = 0; i < DARSHAN_SOURCES && !rc; i++)
 		if (g->series[i].bins)
-			rc = put_one(rec, names[i], &g->series[i]);
-	return rc;
+			rc = put_one(rec, names[i], NAN, &g->series[i]);
+	return rc || !sum ? rc : put_ranks(rec, g, first);
 }

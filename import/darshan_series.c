@@ -8,6 +8,7 @@
 
 #define BINS_WANTED 200
 #define BINS_MAX ((size_t)1 << 20)
+#define BINS_APART 1024 /* of each process by itself */
 
 static int source_of(const struct darshan_gathered *g, uint64_t id)
 {
@@ -36,8 +37,8 @@ static void forget(struct darshan_series *s)
 /* ---- HEATMAP ------------------------------------------------------------------------------------
  */
 
-static int each_heat(struct darshan_gathered *g, void (*each)(struct darshan_series *,
-							      const struct darshan_heat *),
+static int each_heat(struct darshan_gathered *g,
+		     void (*each)(struct darshan_gathered *, int, const struct darshan_heat *),
 		     struct err *err)
 {
 	struct darshan_heats *h;
@@ -48,15 +49,16 @@ static int each_heat(struct darshan_gathered *g, void (*each)(struct darshan_ser
 	while ((rc = darshan_heats_next(h, &heat, err)) == 1) {
 		int source = source_of(g, heat.id);
 		if (source >= 0)
-			each(&g->series[source], &heat);
+			each(g, source, &heat);
 	}
 	darshan_heats_close(h);
 	return rc;
 }
 
 /* The widest bins, and how many of them reach to the end. */
-static void measure(struct darshan_series *s, const struct darshan_heat *heat)
+static void measure(struct darshan_gathered *g, int source, const struct darshan_heat *heat)
 {
+	struct darshan_series *s = &g->series[source];
 	double end = (double)heat->bins * heat->bin_s;
 	double before = (double)s->bins * s->bin_s;
 	if (heat->bin_s > s->bin_s)
@@ -66,7 +68,7 @@ static void measure(struct darshan_series *s, const struct darshan_heat *heat)
 }
 
 /* Widths are doubled at run time, so narrower bins fit into wider ones. */
-static void add_heat(struct darshan_series *s, const struct darshan_heat *heat)
+static void add_bins(struct darshan_series *s, const struct darshan_heat *heat)
 {
 	for (size_t i = 0; i < heat->bins; i++) {
 		size_t to = (size_t)(((double)i + 0.5) * heat->bin_s / s->bin_s);
@@ -77,24 +79,58 @@ static void add_heat(struct darshan_series *s, const struct darshan_heat *heat)
 	}
 }
 
+static void add_heat(struct darshan_gathered *g, int source, const struct darshan_heat *heat)
+{
+	add_bins(&g->series[source], heat);
+	if (g->by_rank[source] && heat->rank >= 0 && heat->rank < g->log->job.ranks)
+		add_bins(&g->by_rank[source][heat->rank], heat);
+}
+
+static int rooms(struct darshan_gathered *g, int source, struct err *err)
+{
+	struct darshan_series *s = &g->series[source];
+	int64_t ranks = g->log->job.ranks;
+	if (!s->bins)
+		return 0;
+	if (s->bins > BINS_MAX)
+		return err_set(err, -EINVAL, "%s: HEATMAP has bins of widths that don't fit",
+			       g->log->path);
+	int rc = make_room(s, s->bin_s, s->bins, err);
+	if (rc || ranks < 2 || ranks > DARSHAN_RANKS_APART || s->bins > BINS_APART)
+		return rc;
+	g->by_rank[source] = calloc(DARSHAN_RANKS_APART, sizeof **g->by_rank);
+	if (!g->by_rank[source])
+		return err_set(err, -ENOMEM, "out of memory");
+	for (int64_t i = 0; i < ranks && !rc; i++)
+		rc = make_room(&g->by_rank[source][i], s->bin_s, s->bins, err);
+	return rc;
+}
+
 static int from_heatmap(struct darshan_gathered *g, struct err *err)
 {
 	int rc = each_heat(g, measure, err);
 	for (int i = 0; i < DARSHAN_SOURCES && !rc; i++)
-		if (g->series[i].bins > BINS_MAX)
-			rc = err_set(err, -EINVAL, "%s: HEATMAP has bins of widths that don't fit",
-				     g->log->path);
-		else if (g->series[i].bins)
-			rc = make_room(&g->series[i], g->series[i].bin_s, g->series[i].bins, err);
+		rc = rooms(g, i, err);
 	return rc ? rc : each_heat(g, add_heat, err);
+}
+
+void darshan_series_done(struct darshan_gathered *g)
+{
+	for (int i = 0; i < DARSHAN_SOURCES; i++) {
+		forget(&g->series[i]);
+		for (int k = 0; g->by_rank[i] && k < DARSHAN_RANKS_APART; k++)
+			forget(&g->by_rank[i][k]);
+		free(g->by_rank[i]);
+		g->by_rank[i] = NULL;
+	}
 }
 
 int darshan_gather_heat(struct darshan_gathered *g, struct err *err)
 {
 	int rc = from_heatmap(g, err);
 	/* With a part of the bytes only it would be no picture. */
-	for (int i = 0; i < DARSHAN_SOURCES && (rc || g->log->modules[DARSHAN_HEATMAP].partial); i++)
-		forget(&g->series[i]);
+	if (rc || g->log->modules[DARSHAN_HEATMAP].partial)
+		darshan_series_done(g);
 	return rc;
 }
 
