@@ -14,7 +14,7 @@
 
 #define TAKERS 2
 
-struct io io;
+IO_HOT_DATA struct io io = { 0 };
 __thread struct io_self io_self __attribute__((tls_model("initial-exec")));
 
 int io_counter_picture(struct flow *f, const struct live_who *who, struct arena *a, struct buf *b)
@@ -76,7 +76,7 @@ static void take_flush(enum live_flush how)
 /* ---- the lock -----------------------------------------------------------------------------------
  */
 
-int io_lock(void)
+IO_HOT int io_lock(void)
 {
 	io_enter();
 	int rc = lock_take(&io.lock);
@@ -85,7 +85,7 @@ int io_lock(void)
 	return rc;
 }
 
-void io_unlock(void)
+IO_HOT void io_unlock(void)
 {
 	lock_give(&io.lock);
 	io_leave();
@@ -213,8 +213,8 @@ static void after_in_child(void)
 /* A forked child that did too little to begin. */
 static void at_exit(void)
 {
-	if (GET(io.stage) == IO_CHILD && io_self.thread && io_self.thread->head != io_self.thread->tail &&
-	    io_start_late())
+	if (GET(io.stage) == IO_CHILD && io_self.thread &&
+	    io_self.thread->head != io_self.thread->tail && io_start_late())
 		live_finish();
 }
 

@@ -15,7 +15,7 @@
 #define OPENS_MOST (1u << 20)
 #define PLACES_EACH 8192 /* in a piece of shared memory */
 
-struct io_open **io_table[IO_TABLES];
+IO_HOT_DATA struct io_open **io_table[IO_TABLES] = { NULL };
 
 /* All below with the lock. */
 static struct io_open *free_opens, *untold, **untold_end = &untold;

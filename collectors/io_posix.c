@@ -1,4 +1,5 @@
 /* Calls that move bytes by a descriptor. */
+#define IO_ALL_HOT
 #include "collectors/io_wrap.h"
 
 #include <limits.h>
@@ -10,13 +11,13 @@ struct moved {
 };
 
 /* False: go on, and do nothing else. */
-static bool moved_begin(struct moved *m, int fd)
+IO_HOT static bool moved_begin(struct moved *m, int fd)
 {
 	return io_begin_fd(&m->c, fd, &m->o);
 }
 
 /* Of the descriptor's own place. */
-static ssize_t moved_end(const struct moved *m, enum io_call call, ssize_t rc, size_t asked)
+IO_HOT static ssize_t moved_end(const struct moved *m, enum io_call call, ssize_t rc, size_t asked)
 {
 	int64_t result = io_result(rc);
 	io_end(&m->c, call, result, io_place_move(m->o, rc), ARGS(io_number(m->o), (int64_t)asked));
@@ -50,8 +51,8 @@ WRAP(ssize_t, write, int fd, const void *from, size_t n)
 /* ---- at a place of the caller's -----------------------------------------------------------------
  */
 
-static ssize_t moved_at(const struct moved *m, enum io_call call, ssize_t rc, size_t asked,
-			off_t at)
+IO_HOT static ssize_t moved_at(const struct moved *m, enum io_call call, ssize_t rc, size_t asked,
+			       off_t at)
 {
 	bool nowhere = m->o && (m->o->placeless && call == IO_pwrite); /* Linux appends */
 	io_end(&m->c, call, io_result(rc), nowhere ? IO_NO_PLACE : at,

@@ -7,6 +7,7 @@
  * hands over all takes what it has counted so far, and remembers what was taken. */
 #include "collectors/io_wrap.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -20,6 +21,8 @@
 #define LONG_TICKS 50000 /* some 20 us */
 #define SPARE_MPI 1      /* in spare, until it is handed over: no event, a call of MPI */
 #define EARLY_KEYS 32    /* pthread_setspecific allocates for those behind them */
+
+static_assert(sizeof(struct io_thread) <= 4096, "a page");
 
 static struct io_thread *threads; /* with the lock; never shorter */
 static uint32_t n_threads;
@@ -114,7 +117,7 @@ void io_thread_child(void)
 /* ---- calls --------------------------------------------------------------------------------------
  */
 
-static bool begin_slow(struct io_span *c)
+bool io_begin_slow(struct io_span *c)
 {
 	if (io_self.vforked || io_self.quiet)
 		return false;
@@ -132,22 +135,19 @@ static bool begin_slow(struct io_span *c)
 		return false;
 	}
 	c->thread = io_self.thread;
-	c->tick = io_now();
 	return true;
 }
 
-bool io_begin(struct io_span *c)
+IO_HOT bool io_begin(struct io_span *c)
 {
-	const struct io_self *s = &io_self;
-	if (UNLIKELY(!s->thread || s->ours | s->quiet | s->vforked || !io_is_on()))
-		return begin_slow(c);
-	c->thread = s->thread;
+	if (!io_may_begin(c))
+		return false;
 	c->tick = io_now();
 	return true;
 }
 
-void io_end(const struct io_span *c, enum io_call call, int64_t result, int64_t at, unsigned n,
-	    const int64_t *arg)
+IO_HOT void io_end(const struct io_span *c, enum io_call call, int64_t result, int64_t at,
+		   unsigned n, const int64_t *arg)
 {
 	io_put(c, c->tick, io_now(), call, result, at, n, arg);
 }
@@ -201,7 +201,7 @@ static void put_slow(struct io_thread *t, enum io_call call)
 	errno = saved;
 }
 
-static void put_done(struct io_thread *t, enum io_call call)
+IO_HOT static void put_done(struct io_thread *t, enum io_call call)
 {
 	PUT_RELEASE(t->head, t->head + 1);
 	if (UNLIKELY(t->head == t->room || GET(io.stage) == IO_CHILD))
@@ -218,7 +218,7 @@ static void run_close(struct io_thread *t)
 }
 
 /* NULL: no room, since nobody can hand over. */
-static struct io_event *next_event(struct io_thread *t)
+IO_HOT static struct io_event *next_event(struct io_thread *t)
 {
 	if (UNLIKELY(t->run))
 		run_close(t);
@@ -246,7 +246,7 @@ static inline void fill(struct io_event *e, const struct io_thread *t, enum io_c
 
 /* About when it is, for calls that are not timed: a look at the clock now and then, and after each
  * mark. False: the same as for the call before. */
-static bool look(struct io_thread *t)
+IO_HOT static bool look(struct io_thread *t)
 {
 	uint32_t marks = GET(live_marked);
 	if (LIKELY(t->when_left && t->when_marks == marks)) {
@@ -271,8 +271,8 @@ static void put_long(struct io_thread *t)
 	errno = saved;
 }
 
-void io_put(const struct io_span *c, uint64_t begin_tick, uint64_t end_tick, enum io_call call,
-	    int64_t result, int64_t at, unsigned n, const int64_t *arg)
+IO_HOT void io_put(const struct io_span *c, uint64_t begin_tick, uint64_t end_tick,
+		   enum io_call call, int64_t result, int64_t at, unsigned n, const int64_t *arg)
 {
 	struct io_thread *t = c->thread;
 	io_enter();
@@ -334,8 +334,8 @@ static void run_begin(struct io_thread *t, enum io_call call, uint32_t handle, i
 		run_close(t);
 }
 
-void io_run(struct io_thread *t, enum io_call call, uint32_t handle, int64_t asked, int64_t result,
-	    int64_t at)
+IO_HOT void io_run(struct io_thread *t, enum io_call call, uint32_t handle, int64_t asked,
+		   int64_t result, int64_t at)
 {
 	io_enter();
 	bool again = !look(t) && t->run;

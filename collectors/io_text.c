@@ -19,19 +19,19 @@ struct text {
 };
 
 /* All of it with the lock. */
-static struct text *texts;
-static size_t n_slots, n_texts;
+IO_HOT_DATA static struct text *texts = NULL;
+IO_HOT_DATA static size_t n_slots = 0, n_texts = 0;
 static char cwd[PATH_MAX], folder[PATH_MAX], whole[2 * PATH_MAX];
 static size_t cwd_bytes; /* 0: to be asked for */
 static uint32_t folder_handle;
 static size_t folder_bytes;
 static char hidden[PATH_MAX]; /* where the logs and pictures are, "" unknown */
-static size_t hidden_bytes;
+IO_HOT_DATA static size_t hidden_bytes = 0;
 
 /* ---- numbers ------------------------------------------------------------------------------------
  */
 
-static uint64_t hash_of(const char *p, size_t n)
+IO_HOT static uint64_t hash_of(const char *p, size_t n)
 {
 	uint64_t h = UINT64_C(0x9E3779B97F4A7C15) ^ n, word;
 	for (; n >= sizeof word; p += sizeof word, n -= sizeof word) {
@@ -47,7 +47,7 @@ static uint64_t hash_of(const char *p, size_t n)
 	return h ? h : 1;
 }
 
-static struct text *find(struct text *in, size_t n, uint64_t hash, size_t bytes)
+IO_HOT static struct text *find(struct text *in, size_t n, uint64_t hash, size_t bytes)
 {
 	size_t i = hash & (n - 1);
 	while (in[i].hash && (in[i].hash != hash || in[i].bytes != bytes))
@@ -100,7 +100,7 @@ void io_text_begin(void)
 	early_bytes = 0;
 }
 
-static uint32_t number_of(const char *text, size_t bytes)
+IO_HOT static uint32_t number_of(const char *text, size_t bytes)
 {
 	if (n_texts * 3 >= n_slots * 2 && !grow() && n_texts + 1 >= n_slots)
 		return 0;
@@ -190,18 +190,34 @@ static size_t clean(char *path, size_t n)
 	return to > 1 && path[to - 1] == '/' ? to - 1 : to;
 }
 
-static bool is_hidden(const char *path, size_t n)
+/* Most have nothing that clean would take away. */
+IO_HOT static bool is_clean(const char *path, size_t n)
 {
-	return hidden_bytes && n > hidden_bytes && memcmp(path, hidden, hidden_bytes) == 0 &&
-	       path[hidden_bytes] == '/';
+	const char *end = path + n, *at = path;
+	while (n && (at = memchr(at, '/', (size_t)(end - at)))) {
+		if (++at == end)
+			return n == 1;
+		if (*at == '/' || (*at == '.' && (at + 1 == end || at[1] == '/')))
+			return false;
+	}
+	return true;
 }
 
-static struct io_named name_of(int at, const char *path, size_t n)
+IO_HOT static bool is_hidden(const char *path, size_t n)
+{
+	return hidden_bytes && n > hidden_bytes && path[hidden_bytes] == '/' &&
+	       memcmp(path, hidden, hidden_bytes) == 0;
+}
+
+IO_HOT static struct io_named name_of(int at, const char *path, size_t n)
 {
 	const char *in = NULL;
 	size_t before = 0;
 	if (n >= PATH_MAX || (!n && at == AT_FDCWD))
 		return (struct io_named){ 0 };
+	if (path[0] == '/' && is_clean(path, n))
+		return (struct io_named){ .text = number_of(path, n),
+					  .hidden = is_hidden(path, n) };
 	if (path[0] != '/') {
 		before = at == AT_FDCWD ? cwd_get(&in) : folder_get(at, &in);
 		if (!before || before + 1 + n >= sizeof whole)
@@ -210,7 +226,9 @@ static struct io_named name_of(int at, const char *path, size_t n)
 		whole[before++] = '/';
 	}
 	memcpy(whole + before, path, n);
-	n = clean(whole, before + n);
+	n += before;
+	if (!is_clean(whole, n))
+		n = clean(whole, n);
 	return (struct io_named){ .text = number_of(whole, n), .hidden = is_hidden(whole, n) };
 }
 
@@ -219,7 +237,7 @@ struct io_named io_name_locked(const char *path)
 	return name_of(AT_FDCWD, path, strlen(path));
 }
 
-struct io_named io_name(int at, const char *path)
+IO_HOT struct io_named io_name(int at, const char *path)
 {
 	struct io_named named = { 0 };
 	int saved = errno;

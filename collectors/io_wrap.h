@@ -16,6 +16,13 @@
 #include "collectors/io_impl.h"
 #include "collectors/io_state.h"
 
+/* Of files whose wrappers are called most. */
+#ifdef IO_ALL_HOT
+#define IO_WARM IO_HOT
+#else
+#define IO_WARM
+#endif
+
 /* What is behind each wrapper is looked up before main: dlsym is not for signal handlers. */
 struct io_next {
 	const char *name;
@@ -23,25 +30,25 @@ struct io_next {
 };
 
 #define WRAP(type, name, ...)                                                                      \
-	static void *next_##name;                                                                  \
+	IO_HOT_DATA static void *next_##name = NULL;                                               \
 	static struct io_next entry_##name                                                         \
 		__attribute__((section("io_nexts"), used)) = { #name, &next_##name };              \
 	WRAP_BY(type, name, __VA_ARGS__)
 
 /* Of a library that the program may not have: looked up at its first call. */
 #define WRAP_LATE(type, name, ...)                                                                 \
-	static void *next_##name;                                                                  \
+	IO_HOT_DATA static void *next_##name = NULL;                                               \
 	WRAP_BY(type, name, __VA_ARGS__)
 
 /* One that goes on by another one of ours. */
 #define WRAP_BY(type, name, ...)                                                                   \
-	IO_PUBLIC type ours_##name(__VA_ARGS__) __asm__(#name);                                    \
+	IO_PUBLIC IO_WARM type ours_##name(__VA_ARGS__) __asm__(#name);                            \
 	type ours_##name(__VA_ARGS__)
 
 /* Another name of a wrapper of the same file, with the same arguments. */
 #define ALSO(other, name)                                                                          \
 	extern __typeof__(ours_##name) ours_##other __asm__(#other)                                \
-		__attribute__((alias(#name), visibility("default")))
+		__attribute__((alias(#name), visibility("default"))) IO_WARM
 
 #define NEXT(name) ((__typeof__(&ours_##name))io_next(&next_##name, #name))
 
