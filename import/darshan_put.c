@@ -431,7 +431,7 @@ int darshan_put_files(struct record *rec, const struct darshan_gathered *g)
 {
 	struct io *io = &rec->body.io;
 	size_t total = darshan_ids_count(&g->ids);
-	bool known_all = program_is_known(g) && !g->log->modules[DARSHAN_POSIX].partial &&
+	bool known_all = total && program_is_known(g) && !g->log->modules[DARSHAN_POSIX].partial &&
 			 !g->log->modules[DARSHAN_STDIO].partial;
 	io->files.items = arena_array(&rec->arena, g->n_listed + 1, sizeof *io->files.items);
 	if (!io->files.items)

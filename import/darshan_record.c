@@ -69,11 +69,11 @@ static int put_partial(struct record *rec, const struct darshan_gathered *g)
 	for (unsigned m = 0; m < DARSHAN_MODULES; m++)
 		n += g->log->modules[m].bytes && g->log->modules[m].partial;
 	io->incomplete = n || g->n_damaged || g->impossible_times ? YES : NO;
-	if (!n)
-		return 0;
-	io->partial.items = arena_array(&rec->arena, n, sizeof *io->partial.items);
+	io->partial.items = arena_array(&rec->arena, n + 1, sizeof *io->partial.items);
 	if (!io->partial.items)
 		return -ENOMEM;
+	if (!n)
+		return 0; /* none is known to be */
 	for (unsigned m = 0; m < DARSHAN_MODULES; m++) {
 		const char *name = darshan_module_name(m);
 		if (!g->log->modules[m].bytes || !g->log->modules[m].partial)
@@ -126,6 +126,10 @@ static int put_scope(struct record *rec, const struct darshan_gathered *g)
 		rc = record_caveat(rec, "wall_whole_seconds",
 				   "The log has the job's begin and end in whole seconds: "
 				   "context.process_wall_s is up to a second too long.");
+	if (!rc && !darshan_ids_count(&g->ids) && !g->n_damaged)
+		rc = record_caveat(rec, "imported_incomplete",
+				   "The log has none of the modules POSIX, STDIO and MPI-IO: no file was used, "
+				   "or they were switched off.");
 	if (!rc && (g->mpiio.records || g->posix_within.records))
 		rc = record_caveat(rec, "darshan_levels",
 				   "Darshan does not tell which calls of POSIX were made within MPI-IO: those "
@@ -171,12 +175,12 @@ static int put_nulls(struct record *rec, const struct darshan_gathered *g)
 		rc = record_null(rec, never[i], "not_supported");
 	if (!rc && g->mpiio.records)
 		rc = record_null(rec, "io.whole.seek_ops", "not_supported");
-	if (!rc && (g->n_damaged || rec->body.io.partial.n))
-		rc = record_null(rec, "io.whole", "lost");
-	if (!rc && (g->n_damaged || rec->body.io.partial.n))
-		rc = record_null(rec, "io.series", "lost");
-	if (!rc && (g->n_damaged || rec->body.io.partial.n))
-		rc = record_null(rec, "io.files_total", "lost");
+	static const char *const lost[] = { "io.whole", "io.series", "io.files_total" };
+	for (size_t i = 0; i < 3 && !rc && (g->n_damaged || rec->body.io.partial.n); i++)
+		rc = record_null(rec, lost[i], "lost");
+	static const char *const times[] = { "io.whole.read_s", "io.whole.write_s", "io.whole.meta_s" };
+	for (size_t i = 0; i < 3 && !rc && g->impossible_times; i++)
+		rc = record_null(rec, times[i], "lost");
 	return rc ? rc : record_explain_nulls(rec);
 }
 

@@ -1,6 +1,7 @@
 /* Darshan's logs, byte by byte: what is cut anywhere is refused, and nothing is read beyond it. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -14,8 +15,11 @@
 #include "import/darshan.h"
 #include "import/darshan_total.h"
 #include "lib/file.h"
+#include "lib/num.h"
 
 #define LOG "tests/fixtures/io/darshan/own__hacc_fpp.dxt.darshan"
+
+#define MPIIO_LOG "tests/fixtures/io/darshan/own__lammps_mpiio.dxt.darshan"
 
 static char path[64];
 
@@ -70,6 +74,52 @@ static void a_header_that_lies_does_no_harm(void **state)
 		b.data[i] = was;
 	}
 	buf_done(&b);
+}
+
+static const struct io *with_flags(const char *log, char flags, struct imports *in)
+{
+	struct buf b = { 0 };
+	struct err err = { 0 };
+	const char *paths[] = { path };
+	assert_int_equal(file_read(&b, log, NULL), 0);
+	b.data[24] = flags; /* a bit for each module */
+	write_log(b.data, b.len);
+	buf_done(&b);
+	assert_int_equal(import_darshan(in, paths, 1, &(struct io_options){ 0 }, &err), 0);
+	return &in->records[0]->body.io;
+}
+
+static bool has_caveat(const struct imports *in, const char *code)
+{
+	const struct record_body *b = &in->records[0]->body;
+	for (size_t i = 0; i < b->caveats.n; i++)
+		if (strcmp(b->caveats.items[i].code, code) == 0)
+			return true;
+	return false;
+}
+
+static void a_module_that_had_no_room_is_flagged_in_all_that_is_made_of_it(void **state)
+{
+	(void)state;
+	struct imports in;
+	const struct io *io = with_flags(LOG, 0, &in);
+	assert_true(io->incomplete == NO && io->partial.n == 0 && !isnan(io->files_total));
+	assert_false(has_caveat(&in, "io_partial"));
+	imports_done(&in);
+
+	io = with_flags(LOG, 1 << DARSHAN_POSIX, &in);
+	assert_true(io->incomplete == YES && io->partial.n == 1);
+	assert_string_equal(io->partial.items[0], "darshan POSIX");
+	assert_true(has_caveat(&in, "io_partial"));
+	assert_true(io->whole.write_bytes >= 102183296); /* a lower bound */
+	assert_true(isnan(io->files_total) && isnan(io->files.items[0].processes));
+	imports_done(&in);
+
+	/* Nobody knows then what of POSIX was within MPI-IO. */
+	io = with_flags(MPIIO_LOG, 1 << DARSHAN_MPIIO, &in);
+	assert_true(io->incomplete == YES && isnan(io->whole.write_bytes));
+	assert_true(io->interfaces.n == 4 && !isnan(io->interfaces.items[3].whole.write_bytes));
+	imports_done(&in);
 }
 
 static void frequent_values_of_several_records_are_those_of_all(void **state)
@@ -132,6 +182,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_log_that_is_cut_anywhere_is_refused),
 		cmocka_unit_test(a_header_that_lies_does_no_harm),
+		cmocka_unit_test(a_module_that_had_no_room_is_flagged_in_all_that_is_made_of_it),
 		cmocka_unit_test(frequent_values_of_several_records_are_those_of_all),
 		cmocka_unit_test(what_one_record_does_not_know_the_sum_does_not),
 		cmocka_unit_test(different_numbers_are_counted_once),
