@@ -122,6 +122,112 @@ static void a_module_that_had_no_room_is_flagged_in_all_that_is_made_of_it(void 
 	imports_done(&in);
 }
 
+/* ---- releases of which there is no log here ------------------------------------------------------ */
+
+static void put64(struct buf *b, uint64_t x)
+{
+	for (int i = 0; i < 8; i++)
+		buf_put(b, &(unsigned char){ (unsigned char)(x >> 8 * i) }, 1);
+}
+
+static void put_double(struct buf *b, double x)
+{
+	uint64_t bits;
+	memcpy(&bits, &x, sizeof bits);
+	put64(b, bits);
+}
+
+/* A log of format 3.10, not packed, with one module that has one record: its counters are 100, 101, ...,
+ * its times 1000, 1001, ... */
+static void make_old_log(unsigned place, uint32_t version, size_t n_whole, size_t n_times)
+{
+	struct buf b = { 0 };
+	const size_t job = 40 + 1024 + 8, names = 8 + 3, record = 16 + 8 * (n_whole + n_times);
+	buf_put(&b, "3.10\0\0\0\0", 8);
+	put64(&b, 6567223);
+	put64(&b, 2); /* as it is */
+	put64(&b, 360 + job);
+	put64(&b, names);
+	for (unsigned i = 0; i < 16; i++) {
+		put64(&b, i == place ? 360 + job + names : 0);
+		put64(&b, i == place ? record : 0);
+	}
+	for (unsigned i = 0; i < 16; i += 2)
+		put64(&b, i == place ? version : i + 1 == place ? (uint64_t)version << 32 : 0);
+	put64(&b, 1000);
+	put64(&b, 1500000000);
+	put64(&b, 1500000009);
+	put64(&b, 4);
+	put64(&b, 77);
+	while (b.len < 360 + 40 + 1024)
+		buf_put(&b, "", 1);
+	buf_put(&b, "app 1\n\0", 8);
+	put64(&b, 5);
+	buf_put(&b, "/f", 3);
+	put64(&b, 5);
+	put64(&b, (uint64_t)-1);
+	for (size_t i = 0; i < n_whole; i++)
+		put64(&b, 100 + i);
+	for (size_t i = 0; i < n_times; i++)
+		put_double(&b, 1000 + (double)i);
+	write_log(b.data, b.len);
+	buf_done(&b);
+}
+
+static void the_record(enum darshan_module m, struct darshan_record *ret)
+{
+	struct darshan_log *log;
+	struct darshan_records *records;
+	struct err err = { 0 };
+	if (darshan_open(&log, path, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(log->job.ranks, 4);
+	assert_int_equal(darshan_run_s(log), 10);
+	assert_int_equal(darshan_records_open(&records, log, m, &err), 0);
+	assert_int_equal(darshan_records_next(records, ret, &err), 1);
+	struct darshan_record more;
+	assert_int_equal(darshan_records_next(records, &more, &err), 0);
+	darshan_records_close(records);
+	darshan_close(log);
+}
+
+static void counters_of_old_releases_stand_where_the_newest_has_them(void **state)
+{
+	(void)state;
+	struct darshan_record r;
+	make_old_log(1, 2, 64, 15);
+	the_record(DARSHAN_POSIX, &r);
+	assert_true(r.id == 5 && r.rank == -1);
+	assert_int_equal(r.whole[POSIX_OPENS], 100);
+	assert_int_equal(r.whole[POSIX_READS], 101);
+	assert_int_equal(r.whole[POSIX_WRITES], 102);
+	assert_int_equal(r.whole[POSIX_BYTES_READ], 109);
+	assert_int_equal(r.whole[POSIX_BYTES_WRITTEN], 110);
+	assert_int_equal(r.whole[POSIX_SLOWEST_RANK_BYTES], 163);
+	assert_int_equal(r.whole[POSIX_DUPS], -1);
+	assert_true(r.times[POSIX_F_OPEN_START_TIMESTAMP] == 1000);
+	assert_true(r.times[POSIX_F_CLOSE_START_TIMESTAMP] == -1 && r.times[POSIX_F_OPEN_END_TIMESTAMP] == -1);
+	assert_true(r.times[POSIX_F_READ_END_TIMESTAMP] == 1003 && r.times[POSIX_F_READ_TIME] == 1006);
+	assert_true(r.times[POSIX_F_VARIANCE_RANK_BYTES] == 1014);
+
+	make_old_log(1, 3, 64, 17);
+	the_record(DARSHAN_POSIX, &r);
+	assert_true(r.times[POSIX_F_CLOSE_START_TIMESTAMP] == 1003);
+
+	make_old_log(2, 2, 51, 15);
+	the_record(DARSHAN_MPIIO, &r);
+	assert_int_equal(r.whole[MPIIO_BYTES_WRITTEN], 115);
+	assert_true(r.times[MPIIO_F_READ_TIME] == 1006);
+
+	/* The seventh in a format that has neither H5D nor PNETCDF_VAR. */
+	make_old_log(7, 1, 13, 15);
+	the_record(DARSHAN_STDIO, &r);
+	assert_int_equal(r.whole[STDIO_FDOPENS], -1);
+	assert_int_equal(r.whole[STDIO_READS], 101);
+	assert_int_equal(r.whole[STDIO_BYTES_READ], 106);
+	assert_true(r.times[STDIO_F_READ_TIME] == 1002);
+}
+
 static void frequent_values_of_several_records_are_those_of_all(void **state)
 {
 	(void)state;
@@ -183,6 +289,7 @@ int main(void)
 		cmocka_unit_test(a_log_that_is_cut_anywhere_is_refused),
 		cmocka_unit_test(a_header_that_lies_does_no_harm),
 		cmocka_unit_test(a_module_that_had_no_room_is_flagged_in_all_that_is_made_of_it),
+		cmocka_unit_test(counters_of_old_releases_stand_where_the_newest_has_them),
 		cmocka_unit_test(frequent_values_of_several_records_are_those_of_all),
 		cmocka_unit_test(what_one_record_does_not_know_the_sum_does_not),
 		cmocka_unit_test(different_numbers_are_counted_once),
