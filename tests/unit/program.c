@@ -1,0 +1,106 @@
+/* What a program's file is. */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "node/program.h"
+
+static char path[] = "/tmp/roimeter-program-XXXXXX";
+
+static void put(const void *bytes, size_t n)
+{
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_equal(fwrite(bytes, 1, n, f), n);
+	assert_int_equal(fclose(f), 0);
+}
+
+struct made {
+	Elf64_Ehdr head;
+	Elf64_Phdr segments[3];
+};
+
+static struct made elf(uint32_t second)
+{
+	struct made m = { .head = { .e_phoff = sizeof(Elf64_Ehdr),
+				    .e_phnum = 3,
+				    .e_phentsize = sizeof(Elf64_Phdr) } };
+	memcpy(m.head.e_ident, ELFMAG, SELFMAG);
+	m.head.e_ident[EI_CLASS] = ELFCLASS64;
+	m.head.e_ident[EI_DATA] =
+		__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? ELFDATA2MSB : ELFDATA2LSB;
+	m.segments[0].p_type = PT_LOAD;
+	m.segments[1].p_type = second;
+	m.segments[2].p_type = PT_LOAD;
+	return m;
+}
+
+static void this_one_is_dynamic(void **state)
+{
+	(void)state;
+	assert_int_equal(program_kind_of("/proc/self/exe"), PROGRAM_DYNAMIC);
+}
+
+static void one_without_a_loader_is_static(void **state)
+{
+	(void)state;
+	struct made m = elf(PT_LOAD);
+	put(&m, sizeof m);
+	assert_int_equal(program_kind_of(path), PROGRAM_STATIC);
+	m = elf(PT_INTERP);
+	put(&m, sizeof m);
+	assert_int_equal(program_kind_of(path), PROGRAM_DYNAMIC);
+}
+
+static void a_script_is_one(void **state)
+{
+	(void)state;
+	put("#!/bin/sh\n", 10);
+	assert_int_equal(program_kind_of(path), PROGRAM_SCRIPT);
+}
+
+/* Cut, of the other byte order, with a table past the end: nothing is known. */
+static void what_is_broken_is_unknown(void **state)
+{
+	(void)state;
+	struct made m = elf(PT_LOAD);
+	for (size_t n = 0; n < sizeof m - sizeof m.segments[2]; n += 7) {
+		put(&m, n);
+		assert_int_equal(program_kind_of(path), PROGRAM_UNKNOWN);
+	}
+	m.head.e_phoff = UINT64_MAX - 3;
+	put(&m, sizeof m);
+	assert_int_equal(program_kind_of(path), PROGRAM_UNKNOWN);
+	m = elf(PT_LOAD);
+	m.head.e_ident[EI_DATA] ^= 3;
+	put(&m, sizeof m);
+	assert_int_equal(program_kind_of(path), PROGRAM_UNKNOWN);
+	assert_int_equal(program_kind_of("/nowhere/at/all"), PROGRAM_UNKNOWN);
+	assert_int_equal(program_kind_of("/proc/self"), PROGRAM_UNKNOWN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(this_one_is_dynamic),
+		cmocka_unit_test(one_without_a_loader_is_static),
+		cmocka_unit_test(a_script_is_one),
+		cmocka_unit_test(what_is_broken_is_unknown),
+	};
+	int fd = mkstemp(path);
+	if (fd < 0)
+		return 1;
+	(void)close(fd);
+	int rc = cmocka_run_group_tests(tests, NULL, NULL);
+	(void)unlink(path);
+	return rc;
+}
