@@ -21,6 +21,7 @@ int io_counter_picture(struct flow *f, const struct live_who *who, struct arena 
 static struct iocount *counter; /* with live's lock; all but pictures with that of io.c, too */
 static bool started;
 
+/* In a forked child that has begun to work, too: until then nothing of the parent's is touched. */
 static int start(void)
 {
 	static const struct iocount_options o = { .max_files = 0 };
@@ -29,12 +30,6 @@ static int start(void)
 		iocount_clear(counter);
 	started = rc == 0;
 	return rc;
-}
-
-static void child(void)
-{
-	if (counter)
-		iocount_clear(counter);
 }
 
 static void text(uint32_t number, const char *text, size_t bytes)
@@ -149,7 +144,6 @@ const struct io_taker io_counter = {
 	.events = events,
 	.flush = flush,
 	.dropped = dropped,
-	.child = child,
 	.mpi = mpi,
 };
 

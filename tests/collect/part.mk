@@ -1,7 +1,7 @@
 # Collectors for the tests of roimeter run: they watch nothing, and leave the picture that they are told
 # to. Never installed. As with every library for other programs, no sanitizer is in them.
 FAKE_PARTS := lib/arena.c lib/buf.c lib/err.c lib/num.c schema/codec_bytes.c schema/codec_ops.c \
-	schema/picture.c schema/record.c schema/utf8.c schema/wire.c
+	schema/framed.c schema/picture.c schema/record.c schema/utf8.c schema/wire.c
 fake = @mkdir -p $(@D); $(CC) $(filter-out $(SANFLAGS),$(CPPFLAGS) $(CFLAGS)) $(1) -shared -o $@ \
 	tests/collect/fake.c $(FAKE_PARTS) -lxxhash -lm -ldl
 
