@@ -209,11 +209,27 @@ static void forget_unknown(const struct recorder_count *c, struct record *rec)
 	}
 }
 
+/* Of a live program calls without a time are those that were not worth a look at the clock. */
+static int say_untimed(struct record *rec)
+{
+	struct record_body *b = &rec->body;
+	for (size_t i = 0; i < b->caveats.n; i++)
+		if (strcmp(b->caveats.items[i].code, "io_untimed") == 0) {
+			b->caveats.items[i].text = arena_printf(
+				&rec->arena, "%.0f calls end before they begin: they are in no time.",
+				b->io.whole.untimed_ops);
+			return b->caveats.items[i].text ? 0 : -ENOMEM;
+		}
+	return 0;
+}
+
 int recorder_count_put(struct recorder_count *c, struct record *rec, struct err *err)
 {
 	int64_t begun = (int64_t)floor(c->begin_s) * 1000000000 +
 			(int64_t)floor((c->begin_s - floor(c->begin_s)) * 1e9);
 	int rc = iomerge_put_record(rec, c->pictures, c->n, begun);
+	if (!rc)
+		rc = say_untimed(rec);
 	if (rc)
 		return err_set(err, rc, "out of memory");
 	forget_unknown(c, rec);

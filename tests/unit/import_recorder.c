@@ -1,5 +1,6 @@
 /* Recorder's traces: nested rules with their times, what a capture has of them, and grammars that lie. */
 #define _GNU_SOURCE
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -112,6 +113,9 @@ static void make_metadata(const struct form *f)
 	buf_done(&mt);
 }
 
+static const char *write_args = "/f %p 100 ";
+static uint32_t end_ticks = 14;
+
 /* One process: open, write, close of one file; symbols: rules as in the format, after their number. */
 static void make_trace_as(const struct form *f, const int32_t *symbols, size_t n_symbols, size_t events)
 {
@@ -121,13 +125,13 @@ static void make_trace_as(const struct form *f, const int32_t *symbols, size_t n
 	make_metadata(f);
 	put32(&cst, 3);
 	put_key(f, &cst, 0, 0, 3, "/f 66 384 ");
-	put_key(f, &cst, 1, 1, 3, "/f %p 100 ");
+	put_key(f, &cst, 1, 1, 3, write_args);
 	put_key(f, &cst, 2, 2, 1, "/f ");
 	for (size_t i = 0; i < n_symbols; i++)
 		put32(&cfg, (uint32_t)symbols[i]);
 	for (size_t i = 0; i < events; i++) {
 		put32(&ts, 10);
-		put32(&ts, 14);
+		put32(&ts, end_ticks);
 	}
 	if (f->merged) {
 		struct buf which = { 0 }, times = { 0 };
@@ -374,6 +378,56 @@ static void numbers_of_a_trace_are_those_of_its_program(void **state)
 	imports_done(&in);
 }
 
+static bool has_caveat(const struct record *rec, const char *code)
+{
+	for (size_t i = 0; i < rec->body.caveats.n; i++)
+		if (strcmp(rec->body.caveats.items[i].code, code) == 0)
+			return true;
+	return false;
+}
+
+/* open, three writes, close. */
+static void import_small(struct imports *in)
+{
+	const int32_t symbols[] = { 1, -1, 3, 0, 1, 1, 3, 2, 1 };
+	struct err err = { 0 };
+	const char *paths[] = { folder };
+	make_trace(symbols, sizeof symbols / sizeof *symbols, 5);
+	if (import_recorder(in, paths, 1, &(struct io_options){ 0 }, &err))
+		fail_msg("%s", err.text);
+}
+
+static void what_a_trace_does_not_tell_is_null(void **state)
+{
+	(void)state;
+	struct imports in;
+	import_small(&in);
+	const struct io *io = &in.records[0]->body.io;
+	assert_true(io->whole.write_bytes == 300 && io->whole.write_ops == 3 && io->whole.untimed_ops == 0);
+	assert_true(isnan(io->whole.failed_ops) && isnan(io->dropped_ops) && !io->mpi.items);
+	assert_false(has_caveat(in.records[0], "recorder_bytes_unknown"));
+	assert_false(has_caveat(in.records[0], "recorder_wrap"));
+	imports_done(&in);
+
+	write_args = "/f %p ??? ";
+	import_small(&in);
+	io = &in.records[0]->body.io;
+	assert_true(isnan(io->whole.write_bytes) && io->whole.write_ops == 3 && io->whole.read_bytes == 0);
+	assert_true(isnan(io->interfaces.items[0].whole.write_bytes));
+	assert_true(isnan(io->files.items[0].whole.write_bytes) && !io->series.items);
+	assert_true(has_caveat(in.records[0], "recorder_bytes_unknown"));
+	imports_done(&in);
+
+	write_args = "/f %p 100 ";
+	end_ticks = 5; /* a call that ends before it begins: a time that was too long for 32 bits */
+	import_small(&in);
+	io = &in.records[0]->body.io;
+	assert_true(io->whole.write_bytes == 300 && io->whole.untimed_ops == 5);
+	assert_true(has_caveat(in.records[0], "recorder_wrap"));
+	imports_done(&in);
+	end_ticks = 14;
+}
+
 static void arguments_are_taken_apart(void **state)
 {
 	(void)state;
@@ -400,6 +454,7 @@ int main(void)
 		cmocka_unit_test(grammars_that_lie_are_refused),
 		cmocka_unit_test(a_capture_has_every_call_at_its_time),
 		cmocka_unit_test(numbers_of_a_trace_are_those_of_its_program),
+		cmocka_unit_test(what_a_trace_does_not_tell_is_null),
 		cmocka_unit_test(arguments_are_taken_apart),
 	};
 	int rc = cmocka_run_group_tests(tests, NULL, NULL);
