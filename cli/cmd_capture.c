@@ -21,6 +21,7 @@
 #include "lib/opt.h"
 #include "run/collector.h"
 #include "schema/iocap.h"
+#include "schema/iocap_alike.h"
 
 #define COMMAND "roimeter capture"
 #define OWN_VARIABLES 8
@@ -153,6 +154,7 @@ static int tell(struct session *s, int status)
 			      s->output);
 		return code ? code : EXIT_NOTHING;
 	}
+	(void)iocap_alike_folder(s->folder);
 	if (iocap_open(&c, s->folder, &err)) {
 		(void)fprintf(stderr, "warn  capture %s: %s\n", s->output, err.text);
 		return code ? code : EXIT_WRONG;

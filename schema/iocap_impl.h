@@ -51,6 +51,7 @@ struct text {
 struct rprocess {
 	const char *name; /* of the file, for sentences */
 	struct buf file, open;
+	struct iocap_bytes plain; /* of a file that was stored as what differs from another */
 	struct iocap_process facts;
 	struct iocap_sums sums;
 	struct text *texts;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "lib/file.h"
+#include "schema/iocap_alike.h"
 #include "schema/iocap_impl.h"
 
 #define FILE_MAX ((size_t)1 << 40)
@@ -57,6 +58,30 @@ static const uint8_t *find_open(struct rprocess *p, struct iocap *c, size_t *ret
 	return best;
 }
 
+/* One that is stored as what differs from another. */
+static int open_alike(struct iocap *c, struct rprocess *p, const char *name, size_t n,
+		      struct err *err)
+{
+	const char *slash = strrchr(p->name, '/');
+	const char *path =
+		arena_printf(&c->arena, "%.*s%.*s", slash ? (int)(slash + 1 - p->name) : 0, p->name,
+			     (int)n, name);
+	struct buf base = { .max = FILE_MAX };
+	int rc = path ? file_read(&base, path, err) : err_set(err, -ENOMEM, "out of memory");
+	if (!rc && !iocap_alike_get(&p->plain, p->file.data, p->file.len, base.data, base.len))
+		rc = err_set(err, -EINVAL,
+			     "%s: the capture is stored as what differs from %s, and does not "
+			     "belong to that file",
+			     p->name, path);
+	else if (rc)
+		rc = err_wrap(err, rc, "%s: it is stored as what differs from another", p->name);
+	buf_done(&base);
+	if (!rc)
+		rc = iocap_process_read(c, p, p->plain.data, p->plain.len, NULL, 0, err);
+	p->sums.bytes = p->file.len;
+	return rc;
+}
+
 static int open_file(struct iocap *c, const char *path, struct err *err)
 {
 	struct rprocess *p;
@@ -67,7 +92,10 @@ static int open_file(struct iocap *c, const char *path, struct err *err)
 	rc = file_read(&p->file, path, err);
 	if (rc)
 		return rc;
-	size_t n = 0;
+	size_t n = 0, n_base = 0;
+	const char *base = iocap_alike_base(p->file.data, p->file.len, &n_base);
+	if (base)
+		return open_alike(c, p, base, n_base, err);
 	const uint8_t *open = find_open(p, c, &n);
 	return iocap_process_read(c, p, p->file.data, p->file.len, open, n, err);
 }

@@ -312,6 +312,7 @@ void iocap_process_free(struct rprocess *p)
 	free(p->handle_infos);
 	iocap_symbols_free(&p->decoded);
 	buf_done(&p->file);
+	iocap_bytes_done(&p->plain);
 	buf_done(&p->open);
 	free(p);
 }

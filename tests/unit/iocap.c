@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "schema/iocap_alike.h"
+#include "schema/iocap_code.h"
 #include "tests/unit/iocap_program.h"
 
 static struct iocap *open_memory(const struct memory *m)
@@ -342,6 +344,164 @@ static void a_full_disk_leaves_what_was_before(void **s)
 	program_done(&p);
 }
 
+/* ---- hostile files ---- */
+
+static void put_segment(struct iocap_bytes *file, uint64_t symbols, const uint64_t *lengths,
+			size_t n, const uint64_t *items, const uint64_t *times, size_t n_items)
+{
+	struct iocap_bytes payload = { 0 }, scratch = { 0 };
+	struct iocap_column c[3] = { 0 };
+	iocap_varint_put(&payload, 0);
+	iocap_varint_put(&payload, symbols);
+	iocap_varint_put(&payload, 0);
+	iocap_varint_put(&payload, 0);
+	for (size_t i = 0; i < n; i++)
+		iocap_column_put(&c[0], lengths[i]);
+	for (size_t i = 0; i < n_items; i++) {
+		iocap_column_put(&c[1], items[i]);
+		iocap_column_put(&c[2], times[i]);
+	}
+	for (int i = 0; i < 3; i++) {
+		iocap_column_write(&c[i], &payload, &scratch);
+		iocap_column_done(&c[i]);
+	}
+	iocap_block_put(file, IOCAP_B_SEGMENT, 0, 0, &payload);
+	iocap_bytes_done(&payload);
+	iocap_bytes_done(&scratch);
+}
+
+static int open_rules(uint64_t symbols, const uint64_t *lengths, size_t n, const uint64_t *items,
+		      const uint64_t *times, size_t n_items, struct iocap **ret, struct err *err)
+{
+	static const uint8_t sync_call[] = {
+		IO_sync,
+		0,
+		0,
+	};
+	static uint8_t kept[1 << 16];
+	struct memory m = { 0 };
+	iocap_writer_free(program_writer(&m, false, 1));
+	struct iocap_bytes file = { 0 }, payload = { 0 };
+	iocap_bytes_put(&file, m.data, m.n);
+	iocap_varint_put(&payload, sync_call[0]);
+	iocap_varint_put(&payload, 0);
+	iocap_varint_put(&payload, 0);
+	iocap_block_put(&file, IOCAP_B_SIGNATURES, 0, 1, &payload);
+	put_segment(&file, symbols, lengths, n, items, times, n_items);
+	assert_true(file.len < sizeof kept);
+	memcpy(kept, file.data, file.len);
+	int rc = iocap_open_bytes(ret, kept, file.len, "hostile", err);
+	iocap_bytes_done(&file);
+	iocap_bytes_done(&payload);
+	memory_done(&m);
+	return rc;
+}
+
+#define RULES(symbols, lengths, items, times)                                                      \
+	open_rules(symbols, lengths, sizeof lengths / sizeof *lengths, items, times,               \
+		   sizeof items / sizeof *items, &c, &err)
+
+static void hostile_rules_are_refused(void **s)
+{
+	(void)s;
+	struct iocap *c = NULL;
+	struct err err = { "" };
+	/* Rule 0 is rule 1 four times, rule 1 is twice the one symbol. */
+	const uint64_t good_lengths[] = { 1, 1 }, good_items[] = { 3, 0 }, good_times[] = { 3, 1 };
+	assert_int_equal(RULES(8, good_lengths, good_items, good_times), 0);
+	assert_int_equal(iocap_sums(c, 0)->events, 8);
+	size_t n;
+	uint64_t events;
+	assert_int_equal(iocap_rule(c, 0, 0, 0, 1, &n, &events)[0].times, 2);
+	assert_int_equal(events, 2);
+	iocap_close(c);
+	assert_int_equal(RULES(9, good_lengths, good_items, good_times), -EINVAL);
+	/* Itself; a circle; a rule and a symbol that there are not; an empty rule; more items than
+	 * lengths. */
+	const uint64_t one[] = { 1 }, itself[] = { 1 }, once[] = { 0 }, no_rule[] = { 3 },
+		       no_symbol[] = { 2 };
+	assert_int_equal(RULES(1, one, itself, once), -EINVAL);
+	assert_int_equal(RULES(1, one, no_rule, once), -EINVAL);
+	assert_int_equal(RULES(1, one, no_symbol, once), -EINVAL);
+	const uint64_t circle[] = { 3, 5, 3 }, three[] = { 1, 1, 1 }, ones[] = { 0, 0, 0 };
+	assert_int_equal(RULES(1, three, circle, ones), -EINVAL);
+	const uint64_t with_empty[] = { 1, 0 };
+	assert_int_equal(RULES(UINT64_MAX, with_empty, no_rule, once), -EINVAL);
+	const uint64_t too_short[] = { 1, 1 }, more[] = { 3, 0, 0 };
+	assert_int_equal(RULES(2, too_short, more, ones), -EINVAL);
+	/* A bomb whose length is more than there are numbers, and one that is not. */
+	uint64_t lengths[80], items[80], times[80];
+	for (uint64_t i = 0; i < 80; i++) {
+		lengths[i] = 1;
+		items[i] = i < 79 ? (i + 1) * 2 + 1 : 0;
+		times[i] = 1;
+	}
+	assert_int_equal(RULES(1, lengths, items, times), -EINVAL);
+	for (uint64_t i = 0; i < 80; i++)
+		times[i] = i < 60;
+	assert_int_equal(RULES((uint64_t)1 << 60, lengths, items, times), 0);
+	assert_int_equal(iocap_sums(c, 0)->events, (uint64_t)1 << 60);
+	struct iocap_cursor *k;
+	struct io_event e;
+	assert_int_equal(iocap_begin(&k, c, 0, 0, &err), 0);
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(iocap_next(k, &e, NULL, &err), 1);
+	iocap_end(k);
+	iocap_close(c);
+}
+
+/* ---- alike ---- */
+
+static void rank_file(struct memory *m, int64_t rank, bool timed)
+{
+	struct program p = { .now = 5, .dice = (uint64_t)rank };
+	struct iocap_writer *w = program_writer(m, timed, 1);
+	for (int round = 0; round < 20; round++) {
+		uint32_t h = program_open(&p, 1 + (uint32_t)round);
+		for (int64_t i = 0; i < 50; i++)
+			program_rw(&p, IO_pwrite, h, 4096, (i * 8 + rank) * 4096, true);
+		program_close(&p, h);
+	}
+	program_put(w, &p, 64);
+	assert_int_equal(iocap_finish(w), 0);
+	iocap_writer_free(w);
+	program_done(&p);
+}
+
+static void ranks_that_are_alike_are_stored_once(void **s)
+{
+	(void)s;
+	for (int timed = 0; timed < 2; timed++) {
+		struct memory a = { 0 }, b = { 0 };
+		rank_file(&a, 1, timed);
+		rank_file(&b, 2, timed);
+		struct iocap_bytes out = { 0 }, back = { 0 };
+		assert_true(iocap_alike_put(&out, b.data, b.n, a.data, a.n, "rank1"));
+		print_message("%zu bytes, as what differs %zu\n", b.n, out.len);
+		if (!timed)
+			assert_true(out.len < b.n / 2);
+		size_t n;
+		assert_memory_equal(iocap_alike_base(out.data, out.len, &n), "rank1", 5);
+		assert_true(iocap_alike_get(&back, out.data, out.len, a.data, a.n));
+		assert_int_equal(back.len, b.n);
+		assert_memory_equal(back.data, b.data, b.n);
+		for (size_t i = 0; i < out.len; i++) { /* cut, and changed */
+			back.len = 0;
+			/* Cut between two blocks it is a capture that ends early. */
+			assert_true(!iocap_alike_get(&back, out.data, i, a.data, a.n) ||
+				    back.len < b.n);
+			out.data[i] ^= 0x11;
+			back.len = 0;
+			assert_false(iocap_alike_get(&back, out.data, out.len, a.data, a.n));
+			out.data[i] ^= 0x11;
+		}
+		iocap_bytes_done(&out);
+		iocap_bytes_done(&back);
+		memory_done(&a);
+		memory_done(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -351,6 +511,8 @@ int main(void)
 		cmocka_unit_test(regular_patterns_are_small),
 		cmocka_unit_test(cut_anywhere_the_rest_is_read),
 		cmocka_unit_test(a_full_disk_leaves_what_was_before),
+		cmocka_unit_test(hostile_rules_are_refused),
+		cmocka_unit_test(ranks_that_are_alike_are_stored_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
