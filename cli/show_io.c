@@ -75,7 +75,7 @@ static bool any(const struct io_sums *s)
 static const struct {
 	const char *label;
 	size_t bytes, ops,
-		time; /* offsets in struct io_sums; 0 for none: read_bytes is first and named */
+		time; /* offsets in struct io_sums; the first two have bytes, 0: none of others */
 } lines[] = {
 	{ "read", offsetof(struct io_sums, read_bytes), offsetof(struct io_sums, read_ops),
 	  offsetof(struct io_sums, read_s) },
@@ -92,7 +92,28 @@ static const struct {
 
 static double at(const struct io_sums *s, size_t offset)
 {
-	return *(const double *)((const char *)s + offset);
+	double x;
+	memcpy(&x, (const char *)s + offset, sizeof x);
+	return x;
+}
+
+/* Lines without the blanks that a last cell of nothing leaves. */
+static void put_trimmed(struct buf *b, struct text_table *t)
+{
+	struct buf all = { 0 };
+	text_table_put(t, "  ", &all);
+	for (size_t i = 0, from = 0; i < all.len; i++) {
+		if (all.data[i] != '\n')
+			continue;
+		size_t to = i;
+		while (to > from && all.data[to - 1] == ' ')
+			to--;
+		buf_put(b, all.data + from, to - from);
+		buf_puts(b, "\n");
+		from = i + 1;
+	}
+	b->failed = b->failed || all.failed;
+	buf_done(&all);
 }
 
 /* n sums side by side, of the region and the whole process. A cell that a line has no number for is
@@ -127,7 +148,7 @@ static void put_sums(struct page *p, const struct io_sums *const *sums, size_t n
 				text_cell(&t, " ");
 		}
 	}
-	text_table_put(&t, "  ", p->b);
+	put_trimmed(p->b, &t);
 }
 
 /* Where a table can't say why there is a dash. */

@@ -65,7 +65,7 @@ static double correlation(const double *bins, size_t n, size_t lag)
 		all += (bins[i] - mean) * (bins[i] - mean) / (double)n;
 	for (size_t i = 0; i + lag < n; i++)
 		lagged += (bins[i] - mean) * (bins[i + lag] - mean) / (double)(n - lag);
-	return all > 0 ? lagged / all : NAN;
+	return all > 0 ? fmin(1, lagged / all) : NAN; /* the ends may be thinner than the rest */
 }
 
 /* Where a cycle begins, as a part of the period after begin_s: where the flow is thinnest, and of
