@@ -156,6 +156,7 @@ static void begun(struct access *x, int rc, mpi_word request)
 			b.arg[i] = arg[i];
 		b.arg[n] = b.number;
 		mpi_request_begun(&b);
+		put(x, x->span.tick, IO_MPI_File_begun, 0, -1, ARGS(b.number));
 	}
 	mpi_done(&x->span, x->saved);
 }
@@ -195,17 +196,20 @@ static void split_begun(struct access *x, int rc)
 	unsigned n = arguments(x, rc, arg);
 	int64_t failed = rc ? mpi_failed(rc) : 0;
 	mpi_higher(&x->span);
-	if (rc || !x->file.handle)
+	if (rc || !x->file.handle) {
 		put(x, x->span.tick, x->call, failed, x->at, n, arg);
-	else
-		mpi_file_split(x->file.fh, &(struct mpi_split){ .number = mpi_number(),
-								.call = x->call,
-								.type = (uint32_t)arg[n - 1],
-								.begin = x->span.tick,
-								.asked = arg[1],
-								.offset = x->offset,
-								.at = x->at,
-								.count = x->count });
+	} else {
+		struct mpi_split s = { .number = mpi_number(),
+				       .call = x->call,
+				       .type = (uint32_t)arg[n - 1],
+				       .begin = x->span.tick,
+				       .asked = arg[1],
+				       .offset = x->offset,
+				       .at = x->at,
+				       .count = x->count };
+		mpi_file_split(x->file.fh, &s);
+		put(x, x->span.tick, IO_MPI_File_begun, 0, -1, ARGS(s.number));
+	}
 	mpi_done(&x->span, x->saved);
 }
 

@@ -230,11 +230,18 @@ static uint64_t bytes_of(const struct io_event *e, const struct count_call *call
 	return call->asked >= 0 && e->arg[call->asked] > 0 ? (uint64_t)e->arg[call->asked] : 0;
 }
 
-/* In a thread's own time, unlike what goes on beside it. */
+/* From submission to completion: the calls that begin and end it are events of their own. */
+static bool is_beside(const struct io_event *e, const struct io_call_info *info)
+{
+	if (info->interface == IO_MPIIO)
+		return e->call >= IO_MPI_File_iread && e->call <= IO_MPI_File_write_ordered_begin;
+	return (info->interface == IO_AIO || info->interface == IO_URING) && info->kind != IO_WAIT;
+}
+
+/* In a thread's own time. */
 static bool is_wait(const struct io_event *e, const struct io_call_info *info)
 {
-	bool beside =
-		(info->interface == IO_AIO || info->interface == IO_URING) && info->kind != IO_WAIT;
+	bool beside = is_beside(e, info);
 	return e->depth == 0 && e->end_ns > e->begin_ns && !beside;
 }
 

@@ -142,8 +142,11 @@ enum io_kind {
 
 /* open: communicator, path, mode of MPI, hints as set ("key=value" lines), hints in force afterwards.
  * set_view: displacement, etype, filetype, representation, hints. Data: bytes asked (count times the
- * datatype's size), offset in etypes of the view, elements, datatype. i of an access: its own request
- * or split pair by number, 0 for none; IO_WAIT events name it. */
+ * datatype's size), offset in etypes of the view, elements, datatype; at: where the first byte is. An
+ * access that two calls make, with a request (its number is the last i) or split, comes when it has
+ * ended: from its begin to its end, beside what its thread did. What the program spent in it is in
+ * MPI_File_begun, of the call that began it, by the number of its request or split pair, and in
+ * MPI_File_wait or MPI_File_end. */
 #define IO_CALLS_MPIIO(X)                                          \
 	X(MPI_File_open, IO_MPIIO, IO_OPEN, "tpitt:h")             \
 	X(MPI_File_close, IO_MPIIO, IO_CLOSE, "h:z")               \
@@ -186,7 +189,8 @@ enum io_kind {
 	X(MPI_File_read_ordered_begin, IO_MPIIO, IO_READ, "hnit:n") \
 	X(MPI_File_write_ordered_begin, IO_MPIIO, IO_WRITE, "hnit:n") \
 	X(MPI_File_end, IO_MPIIO, IO_WAIT, "h:n")                  \
-	X(MPI_File_wait, IO_MPIIO, IO_WAIT, "i:n")
+	X(MPI_File_wait, IO_MPIIO, IO_WAIT, "i:n")                 \
+	X(MPI_File_begun, IO_MPIIO, IO_WAIT, "i:z")
 
 #define IO_CALLS(X)       \
 	IO_CALLS_POSIX(X) \
