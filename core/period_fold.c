@@ -143,14 +143,21 @@ int period_fold(const struct period_piece *pieces, size_t n, struct period *p)
 	double *bins = malloc(cycles * FOLDS * sizeof *bins);
 	if (!bins)
 		return -ENOMEM;
-	spectrum_bin(pieces, n, p->begin_s, period / PARTS, bins, n_bins);
-	p->correlation = correlation(bins, n_bins, PARTS);
-	spectrum_bin(pieces, n, p->begin_s, period / FOLDS, bins, (cycles - 1) * FOLDS);
-	p->first_cycle_s = p->begin_s + (thinnest(bins, (cycles - 1) * FOLDS) - 1) * period;
-	spectrum_bin(pieces, n, p->first_cycle_s, period / PARTS, bins, cycles * PARTS);
-	look_at_cycles(p, bins, cycles, bins + cycles * PARTS); /* there is room behind: FOLDS */
+	int rc = spectrum_bin(pieces, n, p->begin_s, period / PARTS, bins, n_bins);
+	if (!rc) {
+		p->correlation = correlation(bins, n_bins, PARTS);
+		rc = spectrum_bin(pieces, n, p->begin_s, period / FOLDS, bins,
+				  (cycles - 1) * FOLDS);
+	}
+	if (!rc) {
+		p->first_cycle_s = p->begin_s + (thinnest(bins, (cycles - 1) * FOLDS) - 1) * period;
+		rc = spectrum_bin(pieces, n, p->first_cycle_s, period / PARTS, bins,
+				  cycles * PARTS);
+	}
+	if (!rc) /* there is room behind them: FOLDS */
+		look_at_cycles(p, bins, cycles, bins + cycles * PARTS);
 	free(bins);
-	return 0;
+	return rc;
 }
 
 /* ---- bursts -------------------------------------------------------------------------------------
@@ -284,10 +291,11 @@ int period_phases(const struct period_piece *pieces, size_t n, double resolution
 	double *bins = malloc(n_bins * sizeof *bins);
 	if (!bins)
 		return -ENOMEM;
-	spectrum_bin(pieces, n, begin, bin, bins, n_bins);
+	int rc = spectrum_bin(pieces, n, begin, bin, bins, n_bins);
 	double threshold = p->bytes / span * bin / 2;
-	int rc = parts ? by_cycles(p, bins, n_bins, parts, begin, bin, threshold)
-		       : by_level(p, bins, n_bins, bin, threshold);
+	if (!rc)
+		rc = parts ? by_cycles(p, bins, n_bins, parts, begin, bin, threshold)
+			   : by_level(p, bins, n_bins, bin, threshold);
 	free(bins);
 	return rc ? rc : snap(pieces, n, bin, p);
 }

@@ -8,27 +8,56 @@
 
 #define TAU 6.28318530717958648
 
-void spectrum_bin(const struct period_piece *pieces, size_t n_pieces, double begin_s, double bin_s,
-		  double *bins, size_t n)
+/* bins[k] += rate of what lies between from and to, in bins, for the few bins from first on. */
+static void spread(double *bins, size_t first, size_t last, double from, double to, double rate)
 {
+	for (size_t k = first; k <= last; k++)
+		bins[k] += rate * fmax(0, fmin(to, (double)k + 1) - fmax(from, (double)k));
+}
+
+/* Long pieces are kept as where their rate begins and ends, so that many of them cost no more than
+ * short ones: bins holds that until the sum at the end. Short ones, and the ends of long ones, are
+ * in edges. */
+static void add_piece(double *edges, double *steps, size_t n, double from, double to, double bytes)
+{
+	size_t first = from > 0 ? (size_t)from : 0, last = to < (double)n ? (size_t)to : n - 1;
+	if (first >= n)
+		first = n - 1;
+	if (to - from < 1e-9) {
+		edges[first] += bytes;
+		return;
+	}
+	double rate = bytes / (to - from);
+	if (last - first < 4) {
+		spread(edges, first, last, from, to, rate);
+		return;
+	}
+	spread(edges, first, first, from, to, rate);
+	spread(edges, last, last, from, to, rate);
+	steps[first + 1] += rate;
+	steps[last] -= rate;
+}
+
+int spectrum_bin(const struct period_piece *pieces, size_t n_pieces, double begin_s, double bin_s,
+		 double *bins, size_t n)
+{
+	double *steps = calloc(n + 1, sizeof *steps), rate = 0;
+	if (!steps)
+		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		bins[i] = 0;
 	for (size_t i = 0; i < n_pieces; i++) {
-		const struct period_piece *p = &pieces[i];
-		double from = (p->begin_s - begin_s) / bin_s, to = (p->end_s - begin_s) / bin_s;
-		if (to < 0 || from > (double)n)
-			continue;
-		size_t first = from > 0 ? (size_t)from : 0;
-		if (first >= n)
-			first = n - 1;
-		if (to - from < 1e-9) {
-			bins[first] += p->bytes;
-			continue;
-		}
-		for (size_t k = first; k < n && (double)k < to; k++)
-			bins[k] += p->bytes / (to - from) *
-				   fmax(0, fmin(to, (double)k + 1) - fmax(from, (double)k));
+		double from = (pieces[i].begin_s - begin_s) / bin_s;
+		double to = (pieces[i].end_s - begin_s) / bin_s;
+		if (to >= 0 && from <= (double)n)
+			add_piece(bins, steps, n, from, to, pieces[i].bytes);
 	}
+	for (size_t i = 0; i < n; i++) {
+		rate += steps[i];
+		bins[i] += fmax(0, rate); /* what is left of many sums of nothing is not below it */
+	}
+	free(steps);
+	return 0;
 }
 
 /* In place, n a power of two, n / 2 pairs of cos and sin. */
@@ -89,7 +118,11 @@ int spectrum_of(struct spectrum *s, const struct period_piece *pieces, size_t n_
 		return -ENOMEM;
 	}
 	double *re = work, *im = work + n, *turn = work + 2 * n;
-	spectrum_bin(pieces, n_pieces, begin_s, span_s / (double)n_bins, s->bins, n_bins);
+	if (spectrum_bin(pieces, n_pieces, begin_s, span_s / (double)n_bins, s->bins, n_bins)) {
+		free(work);
+		spectrum_done(s);
+		return -ENOMEM;
+	}
 	for (size_t i = 0; i < n_bins; i++)
 		sum += s->bins[i];
 	for (size_t i = 0; i < n_bins; i++)

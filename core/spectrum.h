@@ -18,9 +18,9 @@ struct spectrum {
 	double *power_upto; /* of lines 0 to k; as a share of the mean flow's square */
 };
 
-/* Volume in each of n bins from begin_s on. */
-void spectrum_bin(const struct period_piece *pieces, size_t n_pieces, double begin_s, double bin_s,
-		  double *bins, size_t n);
+/* Volume in each of n bins from begin_s on; n above 0. -ENOMEM. */
+int spectrum_bin(const struct period_piece *pieces, size_t n_pieces, double begin_s, double bin_s,
+		 double *bins, size_t n);
 
 /* n_bins from begin_s to the end of the span, at most SPECTRUM_BINS; something was moved. -ENOMEM.
  */

@@ -291,6 +291,25 @@ static void the_answer_does_not_hang_on_a_rate(void **state)
 	}
 }
 
+/* As many as fit, each over all the time: no more work than short ones. */
+static void long_pieces_cost_no_more(void **state)
+{
+	(void)state;
+	shake(5);
+	for (int i = 0; i < 19000; i++)
+		put(0.001 * even(), 100 + 0.001 * even(), 1e6);
+	for (int i = 0; i < 20; i++)
+		put(5 * i, 5 * i + 1, 1e10);
+	struct period p;
+	assert_int_equal(period_of(pieces, n_pieces, NULL, &p), 0);
+	assert_true(fabs(p.period_s - 5) < 0.05);
+	double bytes = 0;
+	for (size_t i = 0; i < p.n_phases; i++)
+		bytes += p.phases[i].bytes;
+	assert_true(fabs(bytes / p.bytes - 1) < 0.01);
+	period_done(&p);
+}
+
 /* Ten thousand bursts: bins that are too wide would show another period, by aliasing. */
 static void a_long_run_of_short_periods_has_the_short_one(void **state)
 {
@@ -391,6 +410,7 @@ int main(void)
 		cmocka_unit_test(what_has_a_period_has_that_one),
 		cmocka_unit_test(what_has_none_has_none),
 		cmocka_unit_test(the_answer_does_not_hang_on_a_rate),
+		cmocka_unit_test(long_pieces_cost_no_more),
 		cmocka_unit_test(a_long_run_of_short_periods_has_the_short_one),
 		cmocka_unit_test(bursts_are_listed_with_their_bytes),
 		cmocka_unit_test(bins_that_came_are_not_cut_finer),
