@@ -529,6 +529,28 @@ static void long_calls_may_come_behind_the_operations(void **state)
 	}
 }
 
+/* A program that does nothing but I/O, while the device's operations are yet to come. */
+static void too_many_stretches_of_the_host_close_their_smallest_gaps(void **state)
+{
+	struct arena a = { 0 };
+	struct picture p;
+	struct flow *f = new_flow(16);
+	(void)state;
+	assert_int_equal(flow_mark(f, FLOW_BEGIN, 1), 0);
+	for (int64_t i = 0; i < 10000; i++)
+		flow_host(f, FLOW_IO, 1000 * i, 1000 * i + 400);
+	for (int64_t i = 0; i < 3; i++) /* far apart: they stay */
+		flow_host(f, FLOW_MPI, 20000000 + 1000000 * i, 20000000 + 1000000 * i + 7);
+	assert_int_equal(flow_mark(f, FLOW_END, 30000000), 0);
+	assert_int_equal(flow_picture(f, &a, &p, NULL), 0);
+	assert_true(p.gap.io_ns >= 4000000 - 1 && p.gap.io_ns <= 10000000);
+	SAME(p.gap.mpi_ns, 21);
+	assert_true(p.late_calls > 0);
+	SAME(p.gap.total_ns, 30000000 - 1);
+	arena_free(&a);
+	flow_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -536,6 +558,7 @@ int main(void)
 		cmocka_unit_test(ranges_that_come_in_time_are_as_good),
 		cmocka_unit_test(marks_agree_with_the_model),
 		cmocka_unit_test(long_calls_may_come_behind_the_operations),
+		cmocka_unit_test(too_many_stretches_of_the_host_close_their_smallest_gaps),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
