@@ -313,9 +313,9 @@ int cmd_period(int argc, char **argv)
 	const struct opt_table t = {
 		.command = "roimeter period",
 		.synopsis = "[OPTIONS] RUN_ID|latest\n--file FILE[,FILE...] [OPTIONS]",
-		.about = "Tells the phases of a run's I/O and their period, if they have one. "
-			 "Files are JSON of "
-			 "TMIO, lists by name, or CSV of time and bandwidth (docs/period.md).",
+		.about = "Tells the phases of a run's I/O and their period, if they have one.\n"
+			 "Files are JSON of TMIO, lists by name, or CSV of time and bandwidth\n"
+			 "(docs/period.md).",
 		.opts = opts,
 		.n = sizeof opts / sizeof *opts,
 		.epilog = "Examples:\n  roimeter period latest --direction write\n"
