@@ -73,16 +73,32 @@ WRAP(int, dup3, int fd, int to, int flags)
 	return end_dup2(&c, o, to, NEXT(dup3)(fd, to, flags));
 }
 
+/* Of the others the third argument is a pointer, or there is none. */
+static bool takes_number(int what)
+{
+	switch (what) {
+	case F_SETFD:
+	case F_SETFL:
+	case F_SETOWN:
+	case F_SETSIG:
+	case F_SETLEASE:
+	case F_NOTIFY:
+	case F_SETPIPE_SZ:
+	case F_ADD_SEALS:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static int end_fcntl(const struct io_span *c, struct io_open *o, int what, void *with, int rc)
 {
-	bool pointer = what == F_GETLK || what == F_SETLK || what == F_SETLKW ||
-		       what == F_OFD_GETLK || what == F_OFD_SETLK || what == F_OFD_SETLKW;
 	if (what == F_DUPFD || what == F_DUPFD_CLOEXEC)
 		return end_dup(c, o, rc);
 	if (what == F_SETFL && rc == 0 && o && o->type == IO_FILE)
 		o->placeless = o->number <= 3 || ((intptr_t)with & O_APPEND);
 	io_end(c, IO_fcntl, io_result(rc), IO_NO_PLACE,
-	       ARGS(io_number(o), what, pointer ? 0 : (int)(intptr_t)with));
+	       ARGS(io_number(o), what, takes_number(what) ? (int)(intptr_t)with : 0));
 	return rc;
 }
 
