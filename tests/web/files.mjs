@@ -23,7 +23,7 @@ for (const [sentence, want] of [
 	["what could not be counted, too", "17 calls were seen and could not be counted."],
 	["bytes, calls and time", "537 MB in 8\u202f192 calls, 410 ms"],
 	["a bandwidth says how it is computed", "1.31 GB/s = 537 MB / 410 ms in calls that read"],
-	["the whole processes beside it", "whole processes: 591 MB in 9\u202f011 calls"],
+	["the whole processes beside it", "whole processes: 591 MB in 9\u202f011 calls, 451 ms"],
 	["what is not known is null, with the reason", "Control groupnull not permitted"],
 	["0 is 0", "0 B read, 1.31 GB written"],
 	["the capture with its size and rules", "81.2 kB, 9\u202f423 calls, 57 rules"],

@@ -300,6 +300,10 @@ function Missing({ io }: { io: Io }) {
 	return lines.length ? <div class="banner" role="note">{lines.map((l) => <p key={l}><b>{l}</b></p>)}</div> : null;
 }
 
+function Bandwidth({ b, s, word }: { b: f.Num; s: f.Num; word: string }) {
+	return b && s ? <div class="dim" title="bytes by the time in these calls, of all threads and processes together">{f.si(b / s, "B/s")} = {f.si(b, "B")} / {f.seconds(s)} in calls that {word}</div> : null;
+}
+
 // Bytes, calls and time of one direction, and by what its bandwidth is computed.
 function Direction({ rec, io, word, key_, name }: { rec: Rec; io: Io; word: string; key_: "read" | "write"; name: string }) {
 	const roi = io.roi ?? {}, whole = io.whole ?? {}, field = `io.roi.${key_}_bytes`;
@@ -309,8 +313,9 @@ function Direction({ rec, io, word, key_, name }: { rec: Rec; io: Io; word: stri
 			<dt>{name}</dt>
 			<dd>{b == null ? <><Null why={why_words(why_null(rec, field))} /> <span class="dim">{why_words(why_null(rec, field))}</span></> : <b title={`${b} B`}>{f.si(b, "B")}</b>}
 				<span class="dim">{n == null ? "" : ` in ${f.plural(n, "call")}`}{s == null ? "" : `, ${f.seconds(s)}`}</span>
-				{b && s ? <div class="dim" title="bytes by the time in these calls, of all threads and processes together">{f.si(b / s, "B/s")} = {f.si(b, "B")} / {f.seconds(s)} in calls that {word}</div> : null}
-				{whole[`${key_}_bytes`] == null ? null : <div class="dim">whole processes: {f.si(whole[`${key_}_bytes`], "B")}{whole[`${key_}_ops`] == null ? "" : ` in ${f.plural(whole[`${key_}_ops`]!, "call")}`}</div>}
+				{b ? <Bandwidth b={b} s={s} word={word} /> : null}
+				{whole[`${key_}_bytes`] == null ? null : <div class="dim">whole processes: {f.si(whole[`${key_}_bytes`], "B")}{whole[`${key_}_ops`] == null ? "" : ` in ${f.plural(whole[`${key_}_ops`]!, "call")}`}{whole[`${key_}_s`] == null ? "" : `, ${f.seconds(whole[`${key_}_s`])}`}</div>}
+				{b == null ? <Bandwidth b={whole[`${key_}_bytes`]} s={whole[`${key_}_s`]} word={word} /> : null}
 			</dd>
 		</>
 	);
