@@ -29,6 +29,12 @@ static uint32_t n_threads;
 static pthread_key_t key;
 static bool has_key;
 
+/* Before the takers begin other libraries may be at work: hwloc's and UCX's read files as they are
+ * loaded. Their events wait here, with the lock. */
+#define EARLY_EVENTS 4096
+static struct io_event *early;
+static size_t n_early;
+
 void *io_map(size_t bytes, bool shared)
 {
 	int flags = MAP_ANONYMOUS | (shared ? MAP_SHARED : MAP_PRIVATE);
@@ -103,6 +109,7 @@ static bool thread_begin(void)
 void io_thread_child(void)
 {
 	io.n_threads = 0;
+	n_early = 0;
 	for (struct io_thread *t = threads; t; t = t->next) {
 		t->tail = t->head;
 		t->run = t->run_taken = 0;
@@ -186,6 +193,16 @@ static bool is_work(enum io_call call)
 	}
 }
 
+static void early_keep(struct io_thread *t)
+{
+	uint64_t tail = t->tail;
+	if (!early)
+		early = io_map(EARLY_EVENTS * sizeof *early, false);
+	while (early && tail < t->head && n_early < EARLY_EVENTS)
+		early[n_early++] = *slot(t, tail++);
+	PUT_RELEASE(t->tail, tail);
+}
+
 /* The ring is full, or this is a child that has not begun. */
 static void put_slow(struct io_thread *t, enum io_call call)
 {
@@ -195,6 +212,8 @@ static void put_slow(struct io_thread *t, enum io_call call)
 	if (t->head == t->room && io_lock() == 0) {
 		if (GET(io.stage) == IO_RUNS)
 			io_hand_over(t, false);
+		else if (GET(io.stage) == IO_EARLY)
+			early_keep(t);
 		io_unlock();
 	}
 	t->room = GET_ACQUIRE(t->tail) + IO_RING;
@@ -370,6 +389,24 @@ static void skip(struct io_event *e, uint64_t taken)
 	e->count -= (uint32_t)taken;
 }
 
+/* Those of one kind together. */
+static void give(struct io_event *e, size_t most)
+{
+	for (size_t i = 0; i < most; i++)
+		to_ns(&e[i]);
+	while (most) {
+		size_t n = 1;
+		while (n < most && e[n].spare == e->spare)
+			n++;
+		if (e->spare == SPARE_MPI)
+			io_take_mpi(e, n);
+		else
+			io_take_events(e, n);
+		e += n;
+		most -= n;
+	}
+}
+
 static void hand_over_put(struct io_thread *t, uint64_t head)
 {
 	uint64_t tail = t->tail;
@@ -378,19 +415,11 @@ static void hand_over_put(struct io_thread *t, uint64_t head)
 		tail += slot(t, tail)->count == 0;
 		t->run_taken = 0;
 	}
-	for (uint64_t i = tail; i < head; i++)
-		to_ns(slot(t, i));
 	while (tail < head) {
-		const struct io_event *e = slot(t, tail);
-		uint64_t most = IO_RING - tail % IO_RING, n = 1;
+		uint64_t most = IO_RING - tail % IO_RING;
 		most = most < head - tail ? most : head - tail;
-		while (n < most && e[n].spare == e->spare)
-			n++;
-		if (e->spare == SPARE_MPI)
-			io_take_mpi(e, (size_t)n);
-		else
-			io_take_events(e, (size_t)n);
-		tail += n;
+		give(slot(t, tail), (size_t)most);
+		tail += most;
 	}
 	PUT_RELEASE(t->tail, head);
 }
@@ -419,6 +448,8 @@ void io_hand_over(struct io_thread *t, bool all)
 	uint64_t count = GET_ACQUIRE(t->run_count);
 	io_clock_pair();
 	io_handles_tell();
+	give(early, n_early);
+	n_early = 0;
 	hand_over_put(t, head);
 	if (all && run == head + 1)
 		hand_over_run(t, head, count);
