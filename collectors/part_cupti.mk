@@ -20,6 +20,7 @@ $(eval $(call collector_library,cupti))
 # The collector alone, with an engine that writes down what it is told, for tests/system/cupti. Never a
 # sanitizer in it: it is loaded by programs that have none.
 $(B)/tests/tools/libcupti-alone.so: $(wildcard collectors/cupti*.c) tests/tools/engine.c core/category.c \
+		collectors/live_wanted.c \
 		$(wildcard collectors/*.h core/flow.h core/category.h) $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(filter-out $(SANFLAGS),$(CPPFLAGS) $(CFLAGS)) -shared -Wl,-z,defs -o $@ $(filter %.c,$^) -lpthread -ldl -lm
