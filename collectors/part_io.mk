@@ -25,3 +25,8 @@ $(IO_PROGRAMS): $(B)/tests/tools/io_%: tests/fixtures/io/%.c include/roimeter.h
 $(B)/tests/tools/io_calls_async: IO_LIBRARIES := $(addprefix -l,$(shell echo 'int main;' | $(CC) \
 	-include libaio.h -include liburing.h -E -x c - >/dev/null 2>&1 && echo aio uring))
 CHECK_NEEDS += $(IO_PROGRAMS)
+
+# What the counter left, as text.
+$(B)/tests/tools/iopicture: $(B)/tests/tools/iopicture.o $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+CHECK_NEEDS += $(B)/tests/tools/iopicture
