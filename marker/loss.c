@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,6 +40,16 @@ static struct marklog_loss *loss_slot(const char *folder)
 	return NULL;
 }
 
+/* Past its limit for files the kernel would end the program with SIGXFSZ. */
+static bool within_limit(int fd, size_t more)
+{
+	struct rlimit limit;
+	struct stat st;
+	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return true;
+	return !fstat(fd, &st) && (uint64_t)st.st_size + more <= limit.rlim_cur;
+}
+
 static bool loss_line(const char *folder, const char *line)
 {
 	char path[4096];
@@ -49,7 +60,7 @@ static bool loss_line(const char *folder, const char *line)
 	if (fd < 0)
 		return false;
 	size_t len = strlen(line);
-	bool written = write(fd, line, len) == (ssize_t)len;
+	bool written = within_limit(fd, len) && write(fd, line, len) == (ssize_t)len;
 	(void)close(fd);
 	return written;
 }
