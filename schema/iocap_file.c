@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -61,6 +62,15 @@ int iocap_file_open(struct iocap_file *f, const char *folder, const char *name)
 	return rc;
 }
 
+/* Past its limit for files the kernel would end the program with SIGXFSZ. */
+static int within_limit(uint64_t end)
+{
+	struct rlimit limit;
+	bool past = syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 &&
+		    limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur;
+	return past ? -EFBIG : 0;
+}
+
 static int put_all(int fd, const void *bytes, size_t n)
 {
 	const char *p = bytes;
@@ -80,7 +90,9 @@ int iocap_file_append(void *file, const void *bytes, size_t n)
 {
 	struct iocap_file *f = file;
 	int keep = errno;
-	int rc = is_ours(f, 0) ? 0 : open_at(f, 0, f->path, 0);
+	int rc = within_limit(f->bytes + n);
+	if (!rc && !is_ours(f, 0))
+		rc = open_at(f, 0, f->path, 0);
 	if (!rc)
 		rc = put_all(f->at[0].fd, bytes, n);
 	f->bytes += rc ? 0 : n;
@@ -105,16 +117,19 @@ static int replace(struct iocap_file *f, const void *bytes, size_t n)
 {
 	unsigned which = ++f->turn & 1, i = 1 + which;
 	uint8_t head[IOCAP_OPEN_HEAD];
+	int rc = within_limit(sizeof head + n);
+	if (rc)
+		return rc;
 	iocap_open_head(head, f->turn, bytes, n);
 	if (!is_ours(f, i)) {
 		open_path(f, which);
-		int rc = open_at(f, i, f->open_path, 0);
+		rc = open_at(f, i, f->open_path, 0);
 		if (rc)
 			return rc;
 	}
 	if (syscall(SYS_ftruncate, f->at[i].fd, 0L) != 0)
 		return -errno;
-	int rc = put_all(f->at[i].fd, head, sizeof head);
+	rc = put_all(f->at[i].fd, head, sizeof head);
 	return rc ? rc : put_all(f->at[i].fd, bytes, n);
 }
 
