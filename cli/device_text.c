@@ -101,16 +101,39 @@ static void put_ops(struct buf *b, const struct record_body *r)
 	}
 }
 
+static void put_bytes(struct buf *b, const char *did, double bytes, double calls)
+{
+	char text[32];
+	if (known(bytes) && known(calls))
+		buf_printf(b, "%s%s %s%s in %.0f call%s", b->len ? ", " : "", did,
+			   num_si(text, bytes), bytes >= 999.5 ? "B" : " B", calls,
+			   calls == 1 ? "" : "s");
+}
+
+static void put_files(struct buf *b, const struct record_body *r)
+{
+	char text[32];
+	const struct io *io = &r->io;
+	struct buf t = { 0 };
+	put_bytes(&t, "read", io->read_bytes, io->read_ops);
+	put_bytes(&t, "written", io->write_bytes, io->write_ops);
+	if (t.len && known(io->time_s))
+		buf_printf(&t, ", %s in them", num_duration(text, io->time_s));
+	put_line(b, "files", &t);
+}
+
 void device_text(struct buf *b, const struct record_body *r)
 {
+	bool io_alone = r->measurement.collector && strcmp(r->measurement.collector, "io") == 0;
 	if (!(r->measurement.profiled > 0))
 		return;
 	if (known(r->device.busy_s))
 		put_busy(b, r);
-	else
+	else if (!io_alone)
 		buf_printf(b, "  %-11s null (%s); the notes say why\n", "device",
 			   r->measurement.collector ? r->measurement.collector : "?");
 	put_categories(b, &r->device);
 	put_gap(b, &r->gap);
 	put_ops(b, r);
+	put_files(b, r);
 }

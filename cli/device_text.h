@@ -1,4 +1,4 @@
-/* What the device did, in a few lines. */
+/* What the device did, and what the files saw, in a few lines. */
 #ifndef CLI_DEVICE_TEXT_H
 #define CLI_DEVICE_TEXT_H
 

@@ -97,7 +97,8 @@ static int unseen(struct assembly *a, const struct worked *w)
 	return record_caveat(
 		a->rec, "device_unseen_ranks",
 		"%s: of %zu of the %zu processes that entered the region the collector "
-		"told nothing: they did not use the device, %s. They are in no share of the device.",
+		"told nothing: they did not use the device, %s. They are in no share of the "
+		"device.",
 		w->seen->row.name, without, entered, why_unseen(w));
 }
 
@@ -156,7 +157,8 @@ static int not_seen(struct assembly *a, const struct worked *w)
 	int rc = 0;
 	for (size_t i = 0; !rc && i < sizeof fields / sizeof *fields; i++)
 		rc = record_null(a->rec, fields[i], why_null(w->seen));
-	if (rc || w->seen->n_pictures)
+	bool asked = strcmp(w->seen->row.name, "profiled.io") != 0; /* io alone watches no device */
+	if (rc || w->seen->n_pictures || !asked)
 		return rc;
 	return record_caveat(a->rec, "device_not_observed",
 			     "No process of %s told of a device: none used one that the collector "

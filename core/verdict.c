@@ -55,11 +55,13 @@ static int put_marks(struct record *rec, const struct verdict *known, size_t n)
 
 /* ---- collectors ------------------------------------------------------------------------------ */
 
-/* "cupti" of "profiled.cupti"; NULL: not under a collector. */
+/* "cupti" of "profiled.cupti"; NULL: not under a collector that watches a device. No conformance
+ * test is about io alone: it counts calls, and takes no part in what a device did. */
 static const char *collector_of(const char *execution)
 {
 	const size_t skip = sizeof STAGE - 1;
-	return execution && strncmp(execution, STAGE, skip) == 0 && execution[skip]
+	return execution && strncmp(execution, STAGE, skip) == 0 && execution[skip] &&
+			       strcmp(execution + skip, "io") != 0
 		       ? execution + skip
 		       : NULL;
 }
@@ -88,10 +90,11 @@ static int put_collector(struct record *rec, const char *collector, const struct
 		return 0;
 	if (v)
 		return failed(rec, v);
-	return record_caveat(rec, CODE,
-			     "When this was put together no conformance test of %s on %s was known: "
-			     "\"roimeter conformance --collector %s\" makes one.",
-			     collector, rec->body.platform, collector);
+	return record_caveat(
+		rec, CODE,
+		"When this was put together no conformance test of %s on %s was known: "
+		"\"roimeter conformance --collector %s\" makes one.",
+		collector, rec->body.platform, collector);
 }
 
 int record_put_verdicts(struct record *rec, const struct verdict *known, size_t n)

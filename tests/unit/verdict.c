@@ -46,8 +46,7 @@ static void the_collector_of_the_device_counts(void **state)
 	(void)state;
 	static const char *const names[] = { "clean.0", "profiled.opencl", "profiled.cupti",
 					     "profiled.cupti" };
-	const struct verdict known[] = { { "cupti", "fail", "2026-11-30T03:00:00Z",
-					   "compute_ops" },
+	const struct verdict known[] = { { "cupti", "fail", "2026-11-30T03:00:00Z", "compute_ops" },
 					 { "opencl", "pass", "2026-11-30T02:00:00Z", NULL } };
 	a_record(names, 4, "profiled.cupti");
 	assert_int_equal(record_put_verdicts(&rec, known, 2), 0);
@@ -65,6 +64,19 @@ static void the_collector_of_the_device_counts(void **state)
 	assert_int_equal(record_put_verdicts(&rec, known + 1, 1), 0);
 	assert_string_equal(verdict_of(), "pass");
 	assert_int_equal(caveats("--collector cupti"), 1);
+	record_done(&rec);
+}
+
+static void io_is_no_collector_of_a_device(void **state)
+{
+	(void)state;
+	static const char *const names[] = { "clean.0", "profiled.io" };
+	const struct verdict known[] = { { "none", "pass-clean-only", "2026-11-30T03:00:00Z",
+					   NULL } };
+	a_record(names, 2, NULL);
+	assert_int_equal(record_put_verdicts(&rec, known, 1), 0);
+	assert_string_equal(verdict_of(), "pass-clean-only");
+	assert_int_equal(rec.body.caveats.n, 0);
 	record_done(&rec);
 }
 
@@ -98,8 +110,7 @@ static void marks_alone_are_tested_by_any_pass(void **state)
 	record_done(&rec);
 }
 
-static void add_result(struct store *s, const char *collector, const char *utc,
-		       const char *verdict)
+static void add_result(struct store *s, const char *collector, const char *utc, const char *verdict)
 {
 	struct conformance c;
 	struct check k;
@@ -162,6 +173,7 @@ int main(void)
 #define EACH(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 	const struct CMUnitTest tests[] = {
 		EACH(the_collector_of_the_device_counts),
+		EACH(io_is_no_collector_of_a_device),
 		EACH(marks_alone_are_tested_by_any_pass),
 		EACH(a_result_that_is_later_than_the_record_does_not_count),
 	};
