@@ -226,6 +226,13 @@ MPI_BOTH(File_delete, 2, file_delete(next, a, b))
 /* ---- views and hints ----------------------------------------------------------------------------
  */
 
+/* Of what it's given an MPI takes what it likes. handle 0: nobody saw the file opened. */
+static void put_hints(const struct io_span *c, uint32_t handle, int64_t hints, int64_t in_force)
+{
+	if (handle && hints)
+		io_put(c, 0, 0, IO_MPI_File_in_force, 0, -1, ARGS(handle, in_force));
+}
+
 static int file_set_view(int (*next)(MPI_P6), mpi_word fh, mpi_word displacement, mpi_word etype,
 			 mpi_word filetype, mpi_word representation, mpi_word info)
 {
@@ -236,18 +243,20 @@ static int file_set_view(int (*next)(MPI_P6), mpi_word fh, mpi_word displacement
 	int rc = next(fh, displacement, etype, filetype, representation, info);
 	uint64_t end = mpi_returned(&c, &saved);
 	struct mpi_file file = mpi_file_of(fh);
-	int64_t bytes;
+	int64_t bytes, in_force = 0;
 	int64_t arg[6] = { file.handle, (int64_t)displacement };
 	if (!rc) {
 		arg[2] = mpi_type_text(etype, &bytes);
 		arg[3] = mpi_type_text(filetype, &bytes);
 		arg[4] = io_text((const char *)representation);
 		arg[5] = mpi_info_text(info);
+		in_force = arg[5] ? mpi_in_force_text(fh) : 0;
 	}
 	int64_t result = rc ? mpi_failed(rc) : 0;
 	mpi_higher(&c);
 	if (file.handle)
 		io_put(&c, c.tick, end, IO_MPI_File_set_view, result, -1, 6, arg);
+	put_hints(&c, file.handle, arg[5], in_force);
 	mpi_done(&c, saved);
 	return rc;
 }
@@ -263,10 +272,12 @@ static int file_set_info(int (*next)(MPI_P2), mpi_word fh, mpi_word info)
 	uint64_t end = mpi_returned(&c, &saved);
 	struct mpi_file file = mpi_file_of(fh);
 	int64_t hints = rc ? 0 : mpi_info_text(info);
+	int64_t in_force = hints ? mpi_in_force_text(fh) : 0;
 	int64_t result = rc ? mpi_failed(rc) : 0;
 	mpi_higher(&c);
 	if (file.handle)
 		io_put(&c, c.tick, end, IO_MPI_File_set_info, result, -1, ARGS(file.handle, hints));
+	put_hints(&c, file.handle, hints, in_force);
 	mpi_done(&c, saved);
 	return rc;
 }

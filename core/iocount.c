@@ -331,6 +331,12 @@ static void count_event(struct iocount *c, const struct flow *f, const struct io
 		c->dropped += count_of(e);
 		return;
 	}
+	if (e->call == IO_MPI_File_in_force) {
+		struct count_handle *of = handle_find(c, (uint32_t)e->arg[0]);
+		if (of && of->file != NO_FILE)
+			file_hints(&c->files[of->file], e);
+		return;
+	}
 	struct amount a = {
 		.kind = info->kind, .failed = e->result < 0, .timed = is_timed(e), .n = count_of(e)
 	};

@@ -454,5 +454,9 @@ void file_hints(struct count_file *f, const struct io_event *e)
 		f->hints_in_force = (uint32_t)e->arg[4];
 	} else if (e->call == IO_MPI_File_set_info && e->arg[1]) {
 		f->hints_set = (uint32_t)e->arg[1];
+	} else if (e->call == IO_MPI_File_set_view && e->arg[5]) {
+		f->hints_set = (uint32_t)e->arg[5];
+	} else if (e->call == IO_MPI_File_in_force) {
+		f->hints_in_force = (uint32_t)e->arg[1];
 	}
 }

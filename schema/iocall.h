@@ -146,7 +146,8 @@ enum io_kind {
  * access that two calls make, with a request (its number is the last i) or split, comes when it has
  * ended: from its begin to its end, beside what its thread did. What the program spent in it is in
  * MPI_File_begun, of the call that began it, by the number of its request or split pair, and in
- * MPI_File_wait or MPI_File_end. */
+ * MPI_File_wait or MPI_File_end. MPI_File_in_force is no call of the program, is counted nowhere and has no
+ * time: the hints in force after set_info, or set_view with hints. */
 #define IO_CALLS_MPIIO(X)                                          \
 	X(MPI_File_open, IO_MPIIO, IO_OPEN, "tpitt:h")             \
 	X(MPI_File_close, IO_MPIIO, IO_CLOSE, "h:z")               \
@@ -190,7 +191,8 @@ enum io_kind {
 	X(MPI_File_write_ordered_begin, IO_MPIIO, IO_WRITE, "hnit:n") \
 	X(MPI_File_end, IO_MPIIO, IO_WAIT, "h:n")                  \
 	X(MPI_File_wait, IO_MPIIO, IO_WAIT, "i:n")                 \
-	X(MPI_File_begun, IO_MPIIO, IO_WAIT, "i:z")
+	X(MPI_File_begun, IO_MPIIO, IO_WAIT, "i:z")                \
+	X(MPI_File_in_force, IO_MPIIO, IO_META, "ht:z")
 
 #define IO_CALLS(X)       \
 	IO_CALLS_POSIX(X) \

@@ -446,6 +446,38 @@ static void random_calls_agree_with_the_model(void **state)
 	}
 }
 
+static void hints_in_force_are_those_after_the_hints_given_last(void **state)
+{
+	struct world w;
+	(void)state;
+	begin(&w, 0);
+	file(&w, 9, 1, "/a");
+	iocount_text(w.c, 2, "cb_nodes=2", 10);
+	iocount_text(w.c, 3, "cb_nodes=1", 10);
+	iocount_text(w.c, 4, "cb_nodes=4", 10);
+	iocount_text(w.c, 5, "cb_nodes=3", 10);
+	tell(&w, (struct io_event){ .call = IO_MPI_File_open,
+				    .begin_ns = 1,
+				    .end_ns = 2,
+				    .result = 9,
+				    .arg = { 0, 1, 9, 2, 3 } });
+	look(&w);
+	assert_string_equal(named(&w, "/a")->hints_set, "cb_nodes=2");
+	assert_string_equal(named(&w, "/a")->hints_in_force, "cb_nodes=1");
+	const double meta = w.p.whole.meta_ops, untimed = w.p.whole.untimed_ops;
+	tell(&w, (struct io_event){ .call = IO_MPI_File_set_view,
+				    .begin_ns = 3,
+				    .end_ns = 4,
+				    .arg = { 9, 0, 0, 0, 0, 4 } });
+	tell(&w, (struct io_event){ .call = IO_MPI_File_in_force, .when_ns = 4, .arg = { 9, 5 } });
+	look(&w);
+	assert_string_equal(named(&w, "/a")->hints_set, "cb_nodes=4");
+	assert_string_equal(named(&w, "/a")->hints_in_force, "cb_nodes=3");
+	SAME(w.p.whole.meta_ops, meta + 1); /* the view */
+	SAME(w.p.whole.untimed_ops, untimed);
+	end(&w);
+}
+
 /* What one costs; a figure to look at. */
 static void a_million_calls(void **state)
 {
@@ -483,6 +515,7 @@ int main(void)
 		cmocka_unit_test(files_beyond_the_limit_are_in_the_sums),
 		cmocka_unit_test(no_byte_is_lost_over_time),
 		cmocka_unit_test(random_calls_agree_with_the_model),
+		cmocka_unit_test(hints_in_force_are_those_after_the_hints_given_last),
 		cmocka_unit_test(a_million_calls),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
