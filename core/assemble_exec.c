@@ -363,6 +363,29 @@ static int by_rank(const void *x, const void *y)
 	return a->pid < b->pid ? -1 : a->pid > b->pid;
 }
 
+/* A collector attaches the marker library in every process of a profiled execution, shells and
+ * launchers included: of those that never marked, nothing is to be said. */
+static bool is_listed(const struct worked *w, size_t i)
+{
+	const struct roi_process *p = &w->processes[i];
+	return w->stage != PROFILED || p->entries || p->unterminated || p->overflow ||
+	       p->lost_ends || p->unmatched_end || w->seen->logs[i]->steps ||
+	       w->seen->logs[i]->n_phases;
+}
+
+/* The rows of its processes, into room for one for each log. */
+static int put_ranks(struct assembly *a, struct worked *w, struct rank *rows)
+{
+	int rc = 0;
+	w->n_ranks = 0;
+	for (size_t i = 0; i < w->seen->n_logs && !rc; i++)
+		if (is_listed(w, i))
+			rc = put_rank(a, w, i, &rows[w->n_ranks++]);
+	if (!rc)
+		qsort(rows, w->n_ranks, sizeof *rows, by_rank);
+	return rc;
+}
+
 int put_executions(struct assembly *a)
 {
 	struct record_body *body = &a->rec->body;
@@ -377,15 +400,13 @@ int put_executions(struct assembly *a)
 	body->executions.n = a->n;
 	body->ranks.n = 0;
 	for (size_t i = 0; i < a->n; i++) {
-		const struct worked *w = &a->all[i];
+		struct worked *w = &a->all[i];
 		int rc = put_execution(a, w, &body->executions.items[i]);
-		struct rank *rows = body->ranks.items + body->ranks.n;
-		for (size_t k = 0; k < w->seen->n_logs && !rc; k++)
-			rc = put_rank(a, w, k, &rows[k]);
+		if (!rc)
+			rc = put_ranks(a, w, body->ranks.items + body->ranks.n);
 		if (rc)
 			return rc;
-		qsort(rows, w->seen->n_logs, sizeof *rows, by_rank);
-		body->ranks.n += w->seen->n_logs;
+		body->ranks.n += w->n_ranks;
 	}
 	return 0;
 }

@@ -17,8 +17,9 @@ struct worked {
 	bool used;                     /* its region is a sample */
 	struct roi_process *processes; /* one for each log */
 	struct roi_job job;
-	bool entered; /* job is true */
-	double roi_s; /* net region, also where it is no sample; NAN unknown */
+	bool entered;   /* job is true */
+	size_t n_ranks; /* rows of its processes */
+	double roi_s;   /* net region, also where it is no sample; NAN unknown */
 	double pre_s, post_s, between_s;
 	const char *status, *why; /* of the row; why NULL when there is nothing to say */
 };

@@ -136,7 +136,7 @@ static int cpu_sets(struct assembly *a)
 	for (size_t i = 0; i < a->n; i++) {
 		const struct rank *other = NULL;
 		row.items += row.n;
-		row.n = a->all[i].seen->n_logs;
+		row.n = a->all[i].n_ranks;
 		if (!a->all[i].used)
 			continue;
 		if (!first.items)
