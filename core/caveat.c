@@ -97,7 +97,8 @@ const struct caveat_code caveat_codes[] = {
 	{ "io_files_folded", "Files have no line of their own; they are in the sums." },
 	{ "io_region_doubt", "Marks could not be taken in time: the region of the numbers of files is not exactly that of the marks." },
 	{ "io_wait_is_bound", "How long any thread was in I/O is not exact; the sentence says by how much." },
-	{ "io_untimed", "Calls that only touched a stream's buffer were counted and not timed." },
+	{ "io_untimed", "Calls, other than those that only touched a stream's buffer, were counted and have no time." },
+	{ "io_reread_bound", "More places of a file were written than are kept: reread_bytes is an upper bound." },
 	/* imports */
 	{ "source_caveat", "A limit that the imported source tells itself." },
 	{ "source_caveats_lost", "The imported source tells more limits than its file still has." },

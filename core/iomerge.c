@@ -242,6 +242,44 @@ static int notes(struct iomerge *m)
 	return rc;
 }
 
+/* Of streams most calls only touch the buffer and are never timed: untimed_ops is all that is to be
+ * said of them. */
+static double untimed_others(const struct io *io)
+{
+	double n = 0;
+	for (size_t i = 0; i < io->interfaces.n; i++) {
+		const struct io_by_interface *row = &io->interfaces.items[i];
+		if (!row->within && row->name && strcmp(row->name, "stdio") != 0 &&
+		    row->whole.untimed_ops > 0)
+			n += row->whole.untimed_ops;
+	}
+	return n;
+}
+
+static int reread_bound(struct iomerge *m)
+{
+	const struct iopicture_file *first = NULL;
+	double closed = 0;
+	size_t n = 0;
+	for (size_t i = 0; i < m->n; i++)
+		for (size_t k = 0; k < m->pictures[i]->files.n; k++) {
+			const struct iopicture_file *f = &m->pictures[i]->files.items[k];
+			if (!(f->closed_bytes > 0) || !(f->whole_pattern.reread_bytes > 0))
+				continue;
+			first = first ? first : f;
+			closed += f->closed_bytes;
+			n++;
+		}
+	if (!n)
+		return 0;
+	return record_caveat(
+		m->rec, "io_reread_bound",
+		"reread_bytes is an upper bound in %zu line%s of a process and a file, the first "
+		"of %.900s: "
+		"gaps of together %.0f bytes between what was written count as written.",
+		n, n == 1 ? "" : "s", first->name ? first->name : "?", closed);
+}
+
 static int say(struct iomerge *m)
 {
 	struct io *io = &m->rec->body.io;
@@ -272,12 +310,13 @@ static int say(struct iomerge *m)
 			"How long any thread of a process was in I/O is not exact: %.0f calls "
 			"came too late for it, and gaps of together %.3g s were closed.",
 			late, closed / 1e9);
-	if (!rc && io->whole.untimed_ops > 0)
-		rc = record_caveat(
-			m->rec, "io_untimed",
-			"%.0f calls that only touched a stream's buffer were counted and not "
-			"timed: they are in no time.",
-			io->whole.untimed_ops);
+	if (!rc && untimed_others(io) > 0)
+		rc = record_caveat(m->rec, "io_untimed",
+				   "%.0f calls have no time that can be used: they are counted, "
+				   "and in no time.",
+				   untimed_others(io));
+	if (!rc)
+		rc = reread_bound(m);
 	return rc ? rc : notes(m);
 }
 

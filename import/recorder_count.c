@@ -209,18 +209,21 @@ static void forget_unknown(const struct recorder_count *c, struct record *rec)
 	}
 }
 
-/* Of a live program calls without a time are those that were not worth a look at the clock. */
+/* Of a live program streams have calls without a time and nothing is said; here none should. */
 static int say_untimed(struct record *rec)
 {
-	struct record_body *b = &rec->body;
-	for (size_t i = 0; i < b->caveats.n; i++)
+	const struct record_body *b = &rec->body;
+	if (!(b->io.whole.untimed_ops > 0))
+		return 0;
+	const char *text = arena_printf(
+		&rec->arena, "%.0f calls end before they begin: they are in no time.",
+		b->io.whole.untimed_ops);
+	for (size_t i = 0; text && i < b->caveats.n; i++)
 		if (strcmp(b->caveats.items[i].code, "io_untimed") == 0) {
-			b->caveats.items[i].text = arena_printf(
-				&rec->arena, "%.0f calls end before they begin: they are in no time.",
-				b->io.whole.untimed_ops);
-			return b->caveats.items[i].text ? 0 : -ENOMEM;
+			b->caveats.items[i].text = text;
+			return 0;
 		}
-	return 0;
+	return text ? record_caveat(rec, "io_untimed", "%s", text) : -ENOMEM;
 }
 
 int recorder_count_put(struct recorder_count *c, struct record *rec, struct err *err)

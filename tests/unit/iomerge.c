@@ -171,8 +171,53 @@ static void what_is_missing_is_said(void **state)
 	assert_int_equal(iomerge_put_record(&rec, one, 1, ROI_UNKNOWN), 0);
 	assert_int_equal(rec.body.io.incomplete, YES);
 	assert_true(said(&rec, "io_not_final") && said(&rec, "io_dropped") &&
-		    said(&rec, "io_wait_is_bound") && said(&rec, "io_untimed"));
+		    said(&rec, "io_wait_is_bound"));
+	assert_true(!said(&rec, "io_untimed") && !said(&rec, "io_reread_bound"));
 	record_done(&rec);
+}
+
+/* One interface, whose calls have no time; and a file with gaps that count as written. */
+static bool says(const char *interface, const char *within, double reread, const char *code)
+{
+	struct io_by_interface row;
+	struct iopicture_file f;
+	struct iopicture p;
+	const struct iopicture *const one[] = { &p };
+	struct record rec;
+	process(&p, NULL, 1);
+	block_clear(&io_by_interface_block, &row);
+	row.name = interface;
+	row.within = within;
+	row.whole.untimed_ops = p.whole.untimed_ops = 4;
+	p.interfaces.items = &row;
+	p.interfaces.n = 1;
+	block_clear(&iopicture_file_block, &f);
+	f.name = "/data/a";
+	f.closed_bytes = 512;
+	f.whole_pattern.reread_bytes = reread;
+	p.files.items = &f;
+	p.files.n = 1;
+	record_init(&rec);
+	assert_int_equal(iomerge_put_record(&rec, one, 1, ROI_UNKNOWN), 0);
+	bool is = said(&rec, code);
+	record_done(&rec);
+	return is;
+}
+
+static void streams_without_times_are_no_caveat(void **state)
+{
+	(void)state;
+	assert_false(says("stdio", NULL, 0, "io_untimed"));
+	assert_false(says("posix", "mpiio", 0, "io_untimed"));
+	assert_true(says("posix", NULL, 0, "io_untimed"));
+}
+
+static void reads_of_closed_gaps_are_a_bound(void **state)
+{
+	(void)state;
+	assert_false(says("posix", NULL, 0, "io_reread_bound"));
+	assert_false(says("posix", NULL, (double)NAN, "io_reread_bound"));
+	assert_true(says("posix", NULL, 100, "io_reread_bound"));
 }
 
 int main(void)
@@ -181,6 +226,8 @@ int main(void)
 		cmocka_unit_test(files_of_one_name_or_inode_are_one),
 		cmocka_unit_test(series_of_several_widths_and_clocks_are_put_together),
 		cmocka_unit_test(what_is_missing_is_said),
+		cmocka_unit_test(streams_without_times_are_no_caveat),
+		cmocka_unit_test(reads_of_closed_gaps_are_a_bound),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
