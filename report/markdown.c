@@ -266,8 +266,13 @@ static void put_files(struct buf *b, const json_t *rec)
 	buf_printf(b, "written %s in %s calls",
 		   format_bytes(size, format_number(sums, "write_bytes")),
 		   format_count(calls, format_number(sums, "write_ops")));
-	put_seconds(b, ", ", format_number(io, "time_s"), " in them");
-	if (sums == whole)
+	bool all = sums == whole;
+	put_seconds(b, ", ",
+		    all ? format_number(whole, "read_s") + format_number(whole, "write_s") +
+				    format_number(whole, "meta_s")
+			: format_number(io, "time_s"),
+		    " in them");
+	if (all)
 		buf_puts(b, ", in whole processes");
 	if (known(format_number(io, "files_total")))
 		buf_printf(b, "; %s files", format_count(calls, format_number(io, "files_total")));
@@ -422,6 +427,7 @@ static void put_measurement(struct buf *b, const struct source *w, const json_t 
 		put_numbers(b, rec);
 	} else {
 		put_status(b, rec, "No result");
+		put_files(b, rec); /* of imported logs without a region it is all there is */
 	}
 	put_words(b, w, rec);
 	put_ops(b, rec);
