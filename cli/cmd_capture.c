@@ -19,6 +19,7 @@
 #include "lib/arena.h"
 #include "lib/file.h"
 #include "lib/opt.h"
+#include "node/program.h"
 #include "run/collector.h"
 #include "schema/iocap.h"
 #include "schema/iocap_alike.h"
@@ -141,17 +142,30 @@ static int run_command(struct session *s, char **argv, int *ret_status, struct e
 	return failed ? err_set(err, -failed, "start %s: %s", argv[0], strerror(failed)) : 0;
 }
 
+static void tell_nothing(const struct session *s, const char *command)
+{
+	char path[PATH_MAX];
+	const char *why =
+		program_find(path, sizeof path, command) ? program_unreachable(path) : NULL;
+	if (why)
+		(void)fprintf(stderr, "warn  capture %s: nothing could be watched: %s %s\n",
+			      s->output, path, why);
+	else
+		(void)fprintf(stderr,
+			      "warn  capture %s: no process of the command could be watched; is "
+			      "what it starts statically linked, or does it change its "
+			      "privileges?\n",
+			      s->output);
+}
+
 /* What came of it, in a line; the command's own answer is passed on. */
-static int tell(struct session *s, int status)
+static int tell(struct session *s, const char *command, int status)
 {
 	struct iocap *c = NULL;
 	struct err err = { "" };
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	if (!has_capture(s->folder)) {
-		(void)fprintf(stderr,
-			      "warn  capture %s: no process of the command could be watched; is it "
-			      "statically linked, or does it change its privileges?\n",
-			      s->output);
+		tell_nothing(s, command);
 		return code ? code : EXIT_NOTHING;
 	}
 	(void)iocap_alike_folder(s->folder);
@@ -195,7 +209,7 @@ static int capture(struct session *s, char **argv, int *ret_code, struct err *er
 	if (!rc)
 		rc = run_command(s, argv, &status, err);
 	if (!rc)
-		*ret_code = tell(s, status);
+		*ret_code = tell(s, argv[0], status);
 	if (s->logs)
 		(void)file_remove_tree(s->logs, NULL);
 	collector_close(&s->io);

@@ -34,7 +34,8 @@ struct observed {
 	struct metric fom, own_timer;
 	/* Sentences about marks that could not be taken (library missing, no room for the log),
 	 * about pictures that can't be read (NOTE_PICTURE), and about what ranges there were where
-	 * none was the region (NOTE_RANGES). */
+	 * none was the region (NOTE_RANGES), and about programs that nothing can be preloaded into
+	 * (NOTE_PROGRAM). */
 	struct txts notes;
 	const struct picture *const *pictures; /* what a collector saw in its processes */
 	size_t n_pictures;
@@ -44,6 +45,7 @@ struct observed {
 
 #define NOTE_PICTURE "picture " /* how notes about pictures begin */
 #define NOTE_RANGES "ranges: "  /* and those about ranges; a sentence without a subject follows */
+#define NOTE_PROGRAM "program " /* and those about programs: "program PATH is ..." */
 
 /* Adds to rec, in which identity, measurement (with region), inputs, fom.name/unit/better/
  * pattern, own_timer.pattern, launcher, placement, platform_info and provenance are already

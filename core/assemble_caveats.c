@@ -221,8 +221,9 @@ static int notes(struct assembly *a)
 	for (size_t i = 0; i < a->n; i++)
 		for (size_t k = 0; k < a->all[i].seen->notes.n; k++) {
 			const char *note = a->all[i].seen->notes.items[k];
-			if (strncmp(note, NOTE_RANGES, strlen(NOTE_RANGES)) == 0)
-				continue; /* the status tells it */
+			if (strncmp(note, NOTE_RANGES, strlen(NOTE_RANGES)) == 0 ||
+			    strncmp(note, NOTE_PROGRAM, strlen(NOTE_PROGRAM)) == 0)
+				continue; /* the status tells it, or a caveat about files */
 			if (said++ >= NOTES_MAX) {
 				more++;
 				continue;

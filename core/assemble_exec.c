@@ -106,7 +106,8 @@ static const char *note_of(const struct observed *seen)
 {
 	for (size_t i = 0; i < seen->notes.n; i++)
 		if (!begins(seen->notes.items[i], NOTE_PICTURE) &&
-		    !begins(seen->notes.items[i], NOTE_RANGES))
+		    !begins(seen->notes.items[i], NOTE_RANGES) &&
+		    !begins(seen->notes.items[i], NOTE_PROGRAM))
 			return seen->notes.items[i];
 	return NULL;
 }

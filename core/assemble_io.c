@@ -30,6 +30,22 @@ static bool is_of(const struct iopicture *p, const struct roi_log *log)
 	return p->pid && log->pid && strcmp(p->pid, log->pid) == 0;
 }
 
+/* What is known of why: of the first program, and how many more there are. NULL: nothing. */
+static const char *unreachable(struct assembly *a, const struct worked *w)
+{
+	const struct txts *notes = &w->seen->notes;
+	const char *first = NULL;
+	size_t n = 0;
+	for (size_t i = 0; i < notes->n; i++)
+		if (strncmp(notes->items[i], NOTE_PROGRAM, strlen(NOTE_PROGRAM)) == 0) {
+			first = first ? first : notes->items[i] + strlen(NOTE_PROGRAM);
+			n++;
+		}
+	if (n < 2)
+		return first;
+	return arena_printf(&a->rec->arena, "%s; so it is with %zu more programs", first, n - 1);
+}
+
 static int unseen(struct assembly *a, const struct worked *w)
 {
 	size_t entered = 0, without = 0;
@@ -43,12 +59,15 @@ static int unseen(struct assembly *a, const struct worked *w)
 	if (!without)
 		return 0;
 	a->rec->body.io.incomplete = YES;
+	const char *why = unreachable(a, w);
 	return record_caveat(
 		a->rec, "io_unseen_ranks",
 		"%s: of %zu of the %zu processes that entered the region nothing is known "
-		"of their files: they are linked statically, LD_PRELOAD does not reach them, "
-		"or they were killed before they wrote for the first time.",
-		w->seen->row.name, without, entered);
+		"of their files: %s.",
+		w->seen->row.name, without, entered,
+		why ? why
+		    : "LD_PRELOAD does not reach them, or they were killed before they wrote for "
+		      "the first time");
 }
 
 /* Was the collector asked for? Then the first profiled execution. */
@@ -72,15 +91,15 @@ static int not_seen(struct assembly *a)
 	const struct worked *w = asked_for(a);
 	if (!w)
 		return 0;
+	const char *why = unreachable(a, w);
 	int rc = record_null(a->rec, "io", "not_supported");
-	return rc ? rc
-		  : record_caveat(
-			    a->rec, "io_not_observed",
-			    "No process of %s told of its files: the program is linked statically, "
-			    "LD_PRELOAD does not reach it, or it was killed before it wrote for "
-			    "the "
-			    "first time.",
-			    w->seen->row.name);
+	if (rc)
+		return rc;
+	return record_caveat(a->rec, "io_not_observed", "No process of %s told of its files: %s.",
+			     w->seen->row.name,
+			     why ? why
+				 : "LD_PRELOAD does not reach it, or it was killed before it wrote "
+				   "for the first time");
 }
 
 static int put_device_bytes(struct assembly *a, const struct worked *w)

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -85,4 +87,35 @@ enum program_kind program_kind_of(const char *path)
 	enum program_kind kind = kind_of(fd);
 	(void)close(fd);
 	return kind;
+}
+
+const char *program_unreachable(const char *path)
+{
+	switch (program_kind_of(path)) {
+	case PROGRAM_STATIC:
+		return "is linked statically: nothing can be preloaded into it";
+	case PROGRAM_SETUID:
+		return "runs as another user or group (set-user-id): nothing is preloaded into it";
+	case PROGRAM_UNKNOWN:
+	case PROGRAM_DYNAMIC:
+	case PROGRAM_SCRIPT:
+		break;
+	}
+	return NULL;
+}
+
+bool program_find(char *ret, size_t n, const char *name)
+{
+	const char *at = getenv("PATH");
+	if (strchr(name, '/'))
+		return (size_t)snprintf(ret, n, "%s", name) < n;
+	while (at) {
+		size_t len = strcspn(at, ":");
+		int wrote = len ? snprintf(ret, n, "%.*s/%s", (int)len, at, name)
+				: snprintf(ret, n, "%s", name);
+		if (wrote > 0 && (size_t)wrote < n && access(ret, X_OK) == 0)
+			return true;
+		at = at[len] ? at + len + 1 : NULL;
+	}
+	return false;
 }

@@ -3,6 +3,9 @@
 #ifndef NODE_PROGRAM_H
 #define NODE_PROGRAM_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 enum program_kind {
 	PROGRAM_UNKNOWN, /* can't be read, or is neither of these */
 	PROGRAM_DYNAMIC, /* asks for a loader: LD_PRELOAD works */
@@ -14,5 +17,12 @@ enum program_kind {
 
 /* path as given, no search in PATH. */
 enum program_kind program_kind_of(const char *path);
+
+/* "is linked statically: ...", where the file itself is why nothing is preloaded into it; else
+ * NULL. */
+const char *program_unreachable(const char *path);
+
+/* Where a command of this name is, by PATH, as execvp takes it; ret has room for n bytes. */
+bool program_find(char *ret, size_t n, const char *name);
 
 #endif

@@ -18,6 +18,7 @@
 #include "lib/num.h"
 #include "run/launch.h"
 #include "run/ranges.h"
+#include "run/unseen.h"
 #include "schema/marklog.h"
 
 #define FIRST_LOOK_NS INT64_C(20000000) /* the program has started its threads by then, mostly */
@@ -241,6 +242,11 @@ static void note_ranges(struct capture *c, const char *logs)
 		(void)capture_note(c, note);
 }
 
+static bool watches_files(const struct collector_lib *l)
+{
+	return l && (strcmp(l->name, "io") == 0 || (l->with && strcmp(l->with->name, "io") == 0));
+}
+
 /* A fault in what was left is said in the record; the command itself has run. */
 static void collect(struct capture *c, const struct execution_spec *spec, const struct paths *p,
 		    const struct stamps *stamps)
@@ -250,6 +256,8 @@ static void collect(struct capture *c, const struct execution_spec *spec, const 
 		(void)capture_note(c, why.text);
 	if (spec->range && !(c->log_bytes > 0))
 		note_ranges(c, p->logs);
+	if (c->end != END_NOT_STARTED && watches_files(spec->collector))
+		(void)unseen_note(c, spec->command);
 	why = (struct err){ 0 };
 	if (c->end != END_NOT_STARTED && capture_output(c, p->output, &why))
 		(void)capture_note(c, why.text);
