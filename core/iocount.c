@@ -359,9 +359,99 @@ static void count_event(struct iocount *c, const struct flow *f, const struct io
 		file_hints(&c->files[h->file], e);
 }
 
+/* ---- many alike ------------------------------------------------------------------------------
+ * Most calls are like the one before: same call, same file, in the same window or gap. What they
+ * add to the sums is put together first. */
+
+struct tally {
+	const struct io_call_info *info; /* NULL: none is under way */
+	struct count_handle *h;
+	struct count_file *file;
+	struct range within; /* of time, the window or gap */
+	struct share share;  /* of each */
+	struct amount sum;
+	uint64_t ns, binned; /* binned: bytes that go into c->bin */
+	uint16_t call;
+	int8_t asked;
+	bool write;
+};
+
+static void tally_bin(struct iocount *c, struct tally *t)
+{
+	int64_t at = c->bin.begin;
+	if (!t->binned)
+		return;
+	series_add(c, 0, t->write, at, at, t->binned);
+	series_add(c, 1 + t->info->interface, t->write, at, at, t->binned);
+	t->binned = 0;
+}
+
+static void tally_end(struct iocount *c, struct tally *t)
+{
+	if (!t->info)
+		return;
+	const struct share s = { t->share.in, 1, t->ns, t->ns };
+	if (t->sum.n) {
+		tally_bin(c, t);
+		add_both(c->sums[t->info->interface][0], &t->sum, &s);
+		add_both(c->all, &t->sum, &s);
+		add_both(t->file->sums, &t->sum, &s);
+	}
+	t->info = NULL;
+}
+
+/* After an event that was counted by itself: those like it may follow. */
+static void tally_begin(struct iocount *c, struct tally *t, const struct io_event *e)
+{
+	const struct io_call_info *info = io_call_info(e->call);
+	if (!info->name || (info->kind != IO_READ && info->kind != IO_WRITE) || e->depth ||
+	    (info->interface != IO_POSIX && info->interface != IO_STDIO))
+		return;
+	bool in = (int64_t)e->begin_ns >= c->window.begin && (int64_t)e->end_ns <= c->window.end;
+	struct count_handle *h = handle_find(c, (uint32_t)e->arg[0]);
+	if (!h || h->file == NO_FILE || !is_counted(h))
+		return;
+	*t = (struct tally){ .info = info,
+			     .h = h,
+			     .file = &c->files[h->file],
+			     .within = in ? c->window : c->gap,
+			     .share = { .in = in, .part = 1 },
+			     .sum = { .kind = info->kind, .timed = true },
+			     .call = e->call,
+			     .asked = c->calls[e->call].asked,
+			     .write = info->kind == IO_WRITE };
+}
+
+/* False: this one is another. */
+static bool tally_add(struct iocount *c, struct tally *t, const struct io_event *e)
+{
+	int64_t begin = (int64_t)e->begin_ns, end = (int64_t)e->end_ns;
+	if (!t->info || e->call != t->call || (uint32_t)e->arg[0] != t->h->number || e->depth ||
+	    e->result < 0 || e->count > 1 || end <= begin || begin < t->within.begin ||
+	    end > t->within.end || !begin)
+		return false;
+	uint64_t bytes = (uint64_t)e->result;
+	bool cut = !t->write && t->asked >= 0 && e->result < e->arg[t->asked];
+	t->sum.n++;
+	t->sum.bytes += bytes;
+	t->ns += (uint64_t)(end - begin);
+	if (begin >= c->bin.begin && end <= c->bin.end) {
+		t->binned += bytes;
+	} else {
+		tally_bin(c, t);
+		series_add(c, 1 + t->info->interface, t->write, begin, end, bytes);
+		series_add(c, 0, t->write, begin, end, bytes);
+	}
+	file_access(t->file, t->h, t->write, e->at, bytes, cut, 1, &t->share);
+	t->file->first_ns = earlier(t->file->first_ns, begin);
+	t->file->last_ns = later(t->file->last_ns, end);
+	return true;
+}
+
 void iocount_events(struct iocount *c, struct flow *f, const struct io_event *e, size_t n)
 {
 	struct range waits[BATCH];
+	struct tally tally = { .info = NULL };
 	size_t n_waits = 0;
 	if (!n || windows_ready(f)) {
 		c->dropped += n;
@@ -369,15 +459,20 @@ void iocount_events(struct iocount *c, struct flow *f, const struct io_event *e,
 	}
 	look_anew(c);
 	for (size_t i = 0; i < n; i++) {
-		count_event(c, f, &e[i]);
-		if (!iocount_waits(c, &e[i]))
-			continue;
+		if (!tally_add(c, &tally, &e[i])) {
+			tally_end(c, &tally);
+			count_event(c, f, &e[i]);
+			tally_begin(c, &tally, &e[i]);
+			if (!iocount_waits(c, &e[i]))
+				continue;
+		}
 		waits[n_waits++] = (struct range){ (int64_t)e[i].begin_ns, (int64_t)e[i].end_ns };
 		if (n_waits == BATCH) {
 			waits_add(c, f, waits, n_waits, e[i].thread);
 			n_waits = 0;
 		}
 	}
+	tally_end(c, &tally);
 	if (n_waits)
 		waits_add(c, f, waits, n_waits, e[n - 1].thread);
 }

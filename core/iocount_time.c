@@ -176,6 +176,11 @@ static void merge(struct count_waits *w, const struct range *some, size_t n)
 	size_t from = w->n, i, k = 0, merged = 0;
 	while (from > 0 && w->items[from - 1].end >= some[0].begin)
 		from--;
+	if (from == w->n) { /* all are behind, as those of one thread are */
+		memcpy(&w->items[from], some, n * sizeof *some);
+		w->n += n;
+		return;
+	}
 	for (i = from; i < w->n || k < n;)
 		if (k == n || (i < w->n && w->items[i].begin <= some[k].begin))
 			put(w->spare, &merged, w->items[i++]);

@@ -502,6 +502,13 @@ static void a_million_calls(void **state)
 						    1e6);
 	look(&w);
 	SAME(w.p.whole.write_ops, 1000000 / 128 * 128);
+	assert_true(w.p.series.n == 2);
+	for (size_t k = 0; k < w.p.series.n; k++) {
+		double sum = 0;
+		for (size_t i = 0; i < w.p.series.items[k].write_bytes.n; i++)
+			sum += w.p.series.items[k].write_bytes.items[i];
+		SAME(sum, 1000000 / 128 * 128 * 512.0);
+	}
 	end(&w);
 }
 
