@@ -16,9 +16,9 @@
 #endif
 
 /* Between pairs: the doubt of each is some 30 ns, and all that are kept reach further back than the
- * oldest event that is not handed over, which is a second old. */
+ * oldest event that is not handed over, which is a second old, or a few on a machine that is busy. */
 #define LEAST_NS 10000000
-#define PAIRS 256
+#define PAIRS 1024
 #define SLOW_NS 150 /* what a clock takes that is a system call */
 
 IO_HOT_DATA static bool counts = false; /* the tick counter */

@@ -64,7 +64,8 @@ void host_take(const struct roimeter_watched *m)
 	if (!live.flow || GET_ACQUIRE(live.state) != LIVE_ON)
 		return;
 	bool kept = keep(m);
-	if (!kept && lock_try(&live.lock)) {
+	/* Whoever has the lock may have been put off its processor; a handler that came upon it is told so. */
+	if (!kept && lock_take(&live.lock) == 0) {
 		host_tell();
 		kept = keep(m);
 		lock_give(&live.lock);

@@ -14,7 +14,8 @@
 
 #define WRITE_NS INT64_C(1000000000)
 #define LEAST_NS INT64_C(200000000) /* between two pictures at ends of the region */
-#define SHARE 50                    /* of the time at most a 50th is spent on pictures */
+#define SHARE 50                    /* of the time at most a 50th is spent working on pictures, */
+#define SHARE_WAITING 4             /* and a fifth with waiting for the disk or a processor, too */
 #define STACK_BYTES ((size_t)256 << 10)
 #define MOMENT_NS 20000000
 #define LAST_NS INT64_C(3000000000)
@@ -90,7 +91,7 @@ bool live_alone(void)
  */
 
 struct round {
-	int64_t last_ns, cost_ns; /* of the last picture */
+	int64_t last_ns, pause_ns; /* of the last picture, and what its cost asks for after it */
 	int64_t cpu_ns;           /* of this thread, as far as it is told */
 };
 
@@ -111,8 +112,11 @@ static void write_now(struct round *r)
 		(void)live.o.flush(LIVE_FLUSH);
 	r->last_ns = live_now();
 	tell_cost(r);
+	int64_t cpu = live_cpu_begin();
 	(void)live_write(LIVE_MORE);
-	r->cost_ns = live_now() - r->last_ns;
+	cpu = (live_cpu_begin() - cpu) * SHARE;
+	int64_t wall = (live_now() - r->last_ns) * SHARE_WAITING;
+	r->pause_ns = cpu > wall ? cpu : wall;
 }
 
 /* A thread waits for this with its exec. Where that fails a picture follows at once, since the one
@@ -135,8 +139,7 @@ static void write_for_exec(struct round *r)
 static int64_t next_write(const struct round *r)
 {
 	int64_t pause = GET(live.ended) ? LEAST_NS : WRITE_NS;
-	pause = r->cost_ns * SHARE > pause ? r->cost_ns * SHARE : pause;
-	return r->last_ns + pause;
+	return r->last_ns + (r->pause_ns > pause ? r->pause_ns : pause);
 }
 
 static int64_t sample(void)
