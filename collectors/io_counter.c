@@ -73,10 +73,17 @@ static void look(const struct io_handle_info *h)
 	const char *name = iocount_name(counter, h->number);
 	if (!name || name[0] != '/' || (h->type != IO_FILE && h->type != IO_DIRECTORY))
 		return;
-	bool known = syscall(SYS_statfs, name, &fs) == 0;
-	bool sized = syscall(SYS_statx, AT_FDCWD, name, 0, 0, &st) == 0;
-	iocount_detail(counter, h->number, known ? filesystem_of((uint32_t)fs.f_type) : NULL,
-		       sized ? st.stx_blksize : 0);
+	struct iocount_detail d = { .filesystem = NULL };
+	if (syscall(SYS_statfs, name, &fs) == 0)
+		d.filesystem = filesystem_of((uint32_t)fs.f_type);
+	if (syscall(SYS_statx, AT_FDCWD, name, 0, STATX_BTIME | STATX_INO, &st) == 0) {
+		d.block_bytes = st.stx_blksize;
+		/* Its name may be another file's by now. */
+		if (st.stx_mask & STATX_BTIME && st.stx_ino == h->inode && st.stx_btime.tv_sec > 0)
+			d.born_us = (uint64_t)st.stx_btime.tv_sec * 1000000 +
+				    st.stx_btime.tv_nsec / 1000;
+	}
+	iocount_detail(counter, h->number, &d);
 }
 
 static void handle(const struct io_handle_info *h)

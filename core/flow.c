@@ -338,6 +338,11 @@ void flow_host(struct flow *f, enum flow_host what, int64_t begin_ns, int64_t en
 	gap_add_late(f, what == FLOW_IO ? LANE_IO : LANE_MPI, begin_ns, end_ns);
 }
 
+void flow_told(struct flow *f, int64_t until_ns)
+{
+	f->seen = later(f->seen, until_ns);
+}
+
 void flow_untimed(struct flow *f, uint64_t n)
 {
 	f->whole.untimed += n;

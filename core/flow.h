@@ -90,6 +90,9 @@ void flow_untimed(struct flow *f, uint64_t n); /* operations without a time: in 
 void flow_dropped(struct flow *f, uint64_t n); /* records that were lost; 0: that none was is known */
 void flow_graph(struct flow *f, uint64_t n);   /* graphs that were recorded as a whole */
 
+/* Until then somebody looked, whatever there was: a picture's open region does not end before. */
+void flow_told(struct flow *f, int64_t until_ns);
+
 /* Nothing that begins earlier will come. Folds it. */
 void flow_settle(struct flow *f, int64_t before_ns);
 

@@ -48,9 +48,14 @@ struct iocount_handle {
 void iocount_text(struct iocount *c, uint32_t number, const char *text, size_t bytes);
 bool iocount_handle(struct iocount *c, const struct iocount_handle *h);
 
-/* Of the file of a handle. filesystem: a static text, or NULL. block_bytes 0: not known. */
-void iocount_detail(struct iocount *c, uint32_t handle, const char *filesystem,
-		    uint64_t block_bytes);
+struct iocount_detail {
+	const char *filesystem; /* a static text, or NULL */
+	uint64_t block_bytes;   /* 0: not known */
+	uint64_t born_us;       /* when it was made, after 1970; 0: not known */
+};
+
+/* Of the file of a handle. */
+void iocount_detail(struct iocount *c, uint32_t handle, const struct iocount_detail *detail);
 
 /* Of one thread, in the order of their return. */
 void iocount_events(struct iocount *c, struct flow *f, const struct io_event *e, size_t n);

@@ -306,14 +306,14 @@ bool iocount_handle(struct iocount *c, const struct iocount_handle *h)
 	return is_new;
 }
 
-void iocount_detail(struct iocount *c, uint32_t handle, const char *filesystem,
-		    uint64_t block_bytes)
+void iocount_detail(struct iocount *c, uint32_t handle, const struct iocount_detail *detail)
 {
 	const struct count_handle *h = handle_find(c, handle);
 	if (!h || h->file == NO_FILE)
 		return;
-	c->files[h->file].filesystem = filesystem;
-	c->files[h->file].block = block_bytes;
+	c->files[h->file].filesystem = detail->filesystem;
+	c->files[h->file].block = detail->block_bytes;
+	c->files[h->file].born_us = detail->born_us;
 }
 
 const char *iocount_name(struct iocount *c, uint32_t handle)

@@ -1,5 +1,6 @@
-/* The inside of a counter. iocount.c: what each call adds; iocount_files.c: texts, handles, files, how
- * they are used; iocount_time.c: bytes over time, time in which any thread waited; iocount_picture.c. */
+/* The inside of a counter. iocount.c: what each call adds; iocount_files.c: texts, handles, files,
+ * how they are used; iocount_time.c: bytes over time, time in which any thread waited;
+ * iocount_picture.c. */
 #ifndef CORE_IOCOUNT_IMPL_H
 #define CORE_IOCOUNT_IMPL_H
 
@@ -7,8 +8,8 @@
 #include "core/iocount.h"
 
 #define NO_FILE UINT32_MAX
-#define SIZE_BINS 64   /* bin 0 is no byte, bin k 2^(k-1) to 2^k - 1 */
-#define EXTENTS 48     /* of written bytes, of each file */
+#define SIZE_BINS 64 /* bin 0 is no byte, bin k 2^(k-1) to 2^k - 1 */
+#define EXTENTS 48   /* of written bytes, of each file */
 #define SERIES_BINS 256
 #define SERIES_NS 1000000 /* the narrowest bin */
 #define SOURCES (1 + IO_INTERFACES)
@@ -40,8 +41,9 @@ struct count_file {
 	uint64_t device, inode;
 	const char *filesystem; /* NULL: not known */
 	uint64_t block;         /* 0: not known, 4096 is taken */
+	uint64_t born_us;       /* 0: not known */
 	int64_t size;
-	int64_t first_ns, last_ns; /* last 0: never */
+	int64_t first_ns, last_ns;          /* last 0: never */
 	uint32_t hints_set, hints_in_force; /* texts */
 	struct count_sums sums[SCOPES];
 	struct count_pattern patterns[SCOPES];
@@ -101,7 +103,7 @@ struct iocount {
 	uint32_t n_files;
 	size_t names_used, texts_used, n_texts, ring_at, ring_bytes;
 	struct count_handle *last_handle; /* that was asked for */
-	struct range gap, window; /* of the flow: no window touches one, the other is one */
+	struct range gap, window;         /* of the flow: no window touches one, the other is one */
 	/* and ends here */
 	struct count_waits waits;
 	struct count_file *files;

@@ -94,6 +94,7 @@ static int put_file(const struct iocount *c, struct arena *a, const struct count
 		to->size_bytes = (double)f->size;
 	if (f->type == IO_FILE)
 		to->block_bytes = f->block ? (double)f->block : NAN;
+	to->born_us = f->born_us ? (double)f->born_us : NAN;
 	put_sums(&to->whole, &f->sums[WHOLE]);
 	put_pattern(a, &to->whole_pattern, &f->patterns[WHOLE], f->has_pattern, &rc);
 	if (found) {
@@ -229,6 +230,8 @@ int iocount_picture(struct iocount *c, struct flow *f, struct arena *a, struct i
 		    struct err *err)
 {
 	struct picture region;
+	if (c->waits.flushed > 0)
+		flow_told(f, c->waits.flushed); /* the flow itself has no operations of ours */
 	int rc = flow_picture(f, a, &region, err);
 	if (rc)
 		return rc;

@@ -1,4 +1,5 @@
-/* Files of all processes: those of one name are one, and those of one inode on one node. */
+/* Files of all processes: those of one name are one, and those of one inode on one node that were
+ * made at the same time: the number of a file that is removed is soon another one's. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ static int by_name(const void *a, const void *b)
 
 static bool has_inode(const struct use *u)
 {
-	return known(u->file->device) && known(u->file->inode) && (u->of->boot || u->of->host);
+	return known(u->file->device) && known(u->file->inode) && known(u->file->born_us) &&
+	       (u->of->boot || u->of->host);
 }
 
 static int by_inode(const void *a, const void *b)
@@ -37,6 +39,8 @@ static int by_inode(const void *a, const void *b)
 		return (*x)->file->device < (*y)->file->device ? -1 : 1;
 	if ((*x)->file->inode != (*y)->file->inode)
 		return (*x)->file->inode < (*y)->file->inode ? -1 : 1;
+	if ((*x)->file->born_us != (*y)->file->born_us)
+		return (*x)->file->born_us < (*y)->file->born_us ? -1 : 1;
 	return (*x > *y) - (*x < *y);
 }
 
@@ -73,6 +77,7 @@ static int group(struct use *uses, size_t n)
 		const struct use *x = places[i - 1], *y = places[i];
 		bool same = x->file->device == y->file->device &&
 			    x->file->inode == y->file->inode &&
+			    x->file->born_us == y->file->born_us &&
 			    strcmp(x->of->boot ? x->of->boot : x->of->host,
 				   y->of->boot ? y->of->boot : y->of->host) == 0;
 		if (same)

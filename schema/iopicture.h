@@ -33,7 +33,8 @@ extern const char *const iopicture_mpi_classes[IOPICTURE_MPI_CLASSES];
 	F(txt, hints_in_force, "", "as MPI tells them afterwards")                              \
 	F(num, first_s, "s", "begin of the first access, on the process's clock")               \
 	F(num, last_s, "s", "end of the last")                                                  \
-	F(num, closed_bytes, "B", "gaps that were taken as written: each read of one is in reread_bytes")
+	F(num, closed_bytes, "B", "gaps that were taken as written: each read of one is in reread_bytes") \
+	F(num, born_us, "us", "when it was made, after 1970, as its file system tells; null: not known")
 
 /* Bins begin at whole multiples of bin_ns of the process's clock. */
 #define IOPICTURE_SERIES_FIELDS(F, B, L)                                                        \

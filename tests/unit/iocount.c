@@ -137,6 +137,29 @@ static void a_call_that_the_region_cuts_counts_once_and_pro_rata(void **state)
 	end(&w);
 }
 
+/* Nothing but calls tells the flow how far it is: what is killed in its region leaves what it did
+ * there. */
+static void a_region_that_never_ends_goes_as_far_as_was_looked(void **state)
+{
+	struct world w;
+	(void)state;
+	begin(&w, 0);
+	file(&w, 4, 1, "/a");
+	assert_int_equal(flow_mark(w.f, FLOW_BEGIN, 1000), 0);
+	look(&w);
+	assert_true(w.p.found == NO); /* it has not lasted yet */
+	tell(&w, WRITE(4, 7, 1200, 1300, 0));
+	tell(&w, WRITE(4, 11, 900, 950, 7));
+	iocount_flushed(w.c, 1500);
+	look(&w);
+	assert_true(w.p.found == YES);
+	SAME(w.p.wall_ns, 500);
+	SAME(w.p.roi.write_bytes, 7);
+	SAME(w.p.whole.write_bytes, 18);
+	SAME(named(&w, "/a")->roi.write_ops, 1);
+	end(&w);
+}
+
 /* fwrite's like come as one event for many calls, without a time of their own. */
 static void many_alike_are_multiplied(void **state)
 {
@@ -516,6 +539,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_call_that_the_region_cuts_counts_once_and_pro_rata),
+		cmocka_unit_test(a_region_that_never_ends_goes_as_far_as_was_looked),
 		cmocka_unit_test(many_alike_are_multiplied),
 		cmocka_unit_test(copies_count_in_both_files_and_pipes_in_their_line_only),
 		cmocka_unit_test(what_a_library_does_within_a_call_is_apart),

@@ -42,6 +42,7 @@ static void file(struct iopicture_file *f, const char *name, double inode, doubl
 	f->interface = "posix";
 	f->device = 1;
 	f->inode = inode;
+	f->born_us = 1.7e15;
 	f->whole.write_bytes = f->roi.write_bytes = bytes;
 	f->whole_pattern.write_bins = (struct nums){ bins, 2 };
 	f->first_s = f->last_s = 100;
@@ -111,6 +112,37 @@ static void files_of_one_name_or_inode_are_one(void **state)
 	SAME(io->processes, 2);
 	assert_int_equal(io->incomplete, NO);
 	record_done(&rec);
+}
+
+/* Removed by one process, its number is another one's file; and where nobody knows, names alone
+ * count. */
+static void one_inode_may_be_two_files(void **state)
+{
+	static const double born_us[][2] = { { 1.7e15, 1.7e15 + 1 },
+					     { NAN, NAN },
+					     { 1.7e15, NAN } };
+	(void)state;
+	for (size_t i = 0; i < sizeof born_us / sizeof *born_us; i++) {
+		struct iopicture p[2];
+		struct iopicture_file a, b;
+		const struct iopicture *const both[] = { &p[0], &p[1] };
+		struct record rec;
+		process(&p[0], "0", 90);
+		process(&p[1], "1", 90);
+		file(&a, "/tmp/first", 11, 10);
+		file(&b, "/tmp/second", 11, 1);
+		a.born_us = born_us[i][0];
+		b.born_us = born_us[i][1];
+		p[0].files.items = &a;
+		p[1].files.items = &b;
+		p[0].files.n = p[1].files.n = 1;
+		record_init(&rec);
+		assert_int_equal(iomerge_put_record(&rec, both, 2, BEGUN), 0);
+		assert_int_equal(rec.body.io.files.n, 2);
+		SAME(named(&rec, "/tmp/first")->whole.write_bytes, 10);
+		assert_int_equal(named(&rec, "/tmp/second")->shared, NO);
+		record_done(&rec);
+	}
 }
 
 static double sum(const struct nums *n)
@@ -224,6 +256,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_of_one_name_or_inode_are_one),
+		cmocka_unit_test(one_inode_may_be_two_files),
 		cmocka_unit_test(series_of_several_widths_and_clocks_are_put_together),
 		cmocka_unit_test(what_is_missing_is_said),
 		cmocka_unit_test(streams_without_times_are_no_caveat),
