@@ -231,7 +231,7 @@ int cmd_conformance(int argc, char **argv)
 			     .wait_s = -1 };
 	const struct opt opts[] = {
 		{ "collector", OPT_TEXT, &s.lab.collector, "NAME",
-		  "cupti, opencl, or none (default): the marks alone" },
+		  "cupti, opencl, io, or none (default): the marks alone" },
 		{ "part", OPT_LIST, &s.parts, "PART",
 		  "base, hard, all (default), or some of split, processes, ..." },
 		{ "db", OPT_TEXT, &s.db, "FILE", "database in place of the usual one" },

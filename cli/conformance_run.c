@@ -27,14 +27,19 @@ static int find_probe(struct conformance_lab *lab, struct err *err)
 {
 	static const char *const beside[] = { "examples/probes", "../libexec/roimeter",
 					      "../lib/roimeter" };
-	bool opencl = strcmp(lab->collector, "opencl") == 0,
-	     cuda = strcmp(lab->collector, "cupti") == 0;
-	const char *name = opencl ? "probe_opencl" : cuda ? "probe_cuda" : "probe_host";
+	static const char *const probes[][2] = { { "none", "probe_host" },
+						 { "cupti", "probe_cuda" },
+						 { "opencl", "probe_opencl" },
+						 { "io", "probe_io" } };
+	const char *name = NULL;
+	for (size_t i = 0; i < sizeof probes / sizeof *probes; i++)
+		if (strcmp(lab->collector, probes[i][0]) == 0)
+			name = probes[i][1];
 	ssize_t n = readlink("/proc/self/exe", lab->self, sizeof lab->self - 1);
 	if (n <= 0)
 		return err_set(err, -errno, "/proc/self/exe: %s", strerror(errno));
 	lab->self[n] = 0;
-	if (!opencl && !cuda && strcmp(lab->collector, "none") != 0 && !lab->probe)
+	if (!name && !lab->probe)
 		return err_set(
 			err, -EINVAL,
 			"--collector %s: there is no probe for it; name one with --probe FILE",
@@ -169,6 +174,10 @@ static int make_words(struct words *w, struct conformance_lab *lab,
 	put(w, lab->probe);
 	for (size_t i = 0; i < CONFORMANCE_ARGS && o->args[i]; i++)
 		put(w, o->args[i]);
+	if (strcmp(lab->collector, "io") == 0) { /* who is killed leaves its files */
+		put(w, "--folder");
+		put(w, lab->scratch.path);
+	}
 	for (size_t i = 0; i < lab->words.n; i++)
 		put(w, lab->words.items[i]);
 	return 0;
@@ -255,48 +264,90 @@ static double count_of(const json_t *of, const char *name)
 	return json_is_integer(x) ? (double)json_integer_value(x) : NAN;
 }
 
+static void add(double *all, double one, bool first)
+{
+	*all = first ? one : *all + one;
+}
+
 static void same_in_all(double *all, double one, bool first)
 {
 	*all = first || *all == one ? one : NAN;
 }
 
+static const char *text_of(struct arena *a, const json_t *of, const char *name)
+{
+	const char *text = json_string_value(json_object_get(of, name));
+	return text ? arena_strdup(a, text) : "";
+}
+
+/* What it did to its files; a probe that does nothing to any says nothing. */
+static int add_files(struct conform_want *w, struct arena *a, const json_t *io, bool first)
+{
+	const json_t *inside = json_object_get(io, "inside"), *whole = json_object_get(io, "whole"),
+		     *files = json_object_get(io, "files"), *file;
+	size_t i, n = json_array_size(files);
+	for (i = 0; i < CONFORM_SUMS; i++) {
+		add(&w->files_inside[i], count_of(inside, conform_sums[i]), first);
+		add(&w->files_whole[i], count_of(whole, conform_sums[i]), first);
+	}
+	struct conform_file_want *all = arena_array(a, w->n_files + n, sizeof *all);
+	if (!all)
+		return -ENOMEM;
+	if (w->n_files)
+		memcpy(all, w->files, w->n_files * sizeof *all);
+	w->files = all;
+	json_array_foreach(files, i, file)
+	{
+		struct conform_file_want *f = &all[w->n_files++];
+		f->name = text_of(a, file, "name");
+		f->interface = text_of(a, file, "interface");
+		if (!f->name || !f->interface)
+			return -ENOMEM;
+		for (size_t k = 0; k < CONFORM_ACCESSES; k++) {
+			f->inside[k] = count_of(json_object_get(file, "inside"), conform_sums[k]);
+			f->whole[k] = count_of(json_object_get(file, "whole"), conform_sums[k]);
+		}
+	}
+	return 0;
+}
+
 /* One process more. */
-static void add_want(struct conform_want *w, const json_t *probe, size_t nth)
+static int add_want(struct conform_want *w, struct arena *a, const json_t *probe, size_t nth)
 {
 	json_t *want = json_object_get(probe, "expected");
 	json_t *inside = json_object_get(want, "inside"), *whole = json_object_get(want, "whole");
 	bool first = nth == 0;
 	for (size_t i = 0; i < CONFORM_CATEGORIES; i++) {
-		double in = count_of(inside, conform_categories[i]),
-		       all = count_of(whole, conform_categories[i]);
-		w->inside[i] = first ? in : w->inside[i] + in;
-		w->whole[i] = first ? all : w->whole[i] + all;
+		add(&w->inside[i], count_of(inside, conform_categories[i]), first);
+		add(&w->whole[i], count_of(whole, conform_categories[i]), first);
 	}
-	double graphs = count_of(want, "graphs");
-	w->graphs = first ? graphs : w->graphs + graphs;
+	add(&w->graphs, count_of(want, "graphs"), first);
 	same_in_all(&w->entries, count_of(want, "entries"), first);
 	same_in_all(&w->excludes, count_of(want, "excludes"), first);
 	same_in_all(&w->steps, count_of(want, "steps"), first);
 	same_in_all(&w->processes, count_of(probe, "processes"), first);
+	return add_files(w, a, json_object_get(probe, "io"), first);
 }
 
 /* The lines that the probe's processes printed. If one of them said nothing, nothing is known. */
-static void take_want(struct conform_want *w, const struct buf *log)
+static int take_want(struct conform_want *w, struct arena *a, const struct buf *log)
 {
 	static const char begin[] = "{\"probe\":";
 	const char *at = log->len ? log->data : "", *end = at + log->len;
 	size_t n = 0;
-	while ((at = memmem(at, (size_t)(end - at), begin, sizeof begin - 1))) {
+	int rc = 0;
+	while (!rc && (at = memmem(at, (size_t)(end - at), begin, sizeof begin - 1))) {
 		const char *stop = memchr(at, '\n', (size_t)(end - at));
 		json_t *probe = NULL;
 		stop = stop ? stop : end;
 		if (json_parse(&probe, at, (size_t)(stop - at), "probe", NULL) == 0)
-			add_want(w, probe, n++);
+			rc = add_want(w, a, probe, n++);
 		json_decref(probe);
 		at = stop;
 	}
 	if ((double)n != w->processes)
 		conform_want_clear(w);
+	return rc;
 }
 
 /* A probe that can't do what was asked of it says so: its last line, without its name. */
@@ -334,8 +385,8 @@ static int take(struct conformance_lab *lab, const struct conformance_order *o,
 		       lab->scratch.path, o->name, r->run_id, e->name);
 	(void)snprintf(path, sizeof path, "%s/run.log", ret->folder);
 	int rc = file_read(&log, path, err);
-	if (!rc)
-		take_want(&ret->want, &log);
+	if (!rc && take_want(&ret->want, &lab->arena, &log))
+		rc = err_set(err, -ENOMEM, "out of memory");
 	buf_done(&log);
 	return rc;
 }

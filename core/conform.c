@@ -33,6 +33,10 @@ void conform_want_clear(struct conform_want *w)
 	w->graphs = w->entries = w->excludes = w->steps = w->processes = NAN;
 	for (size_t i = 0; i < CONFORM_CATEGORIES; i++)
 		w->inside[i] = w->whole[i] = NAN;
+	for (size_t i = 0; i < CONFORM_SUMS; i++)
+		w->files_inside[i] = w->files_whole[i] = NAN;
+	w->files = NULL;
+	w->n_files = 0;
 }
 
 /* ---- a check ---- */
@@ -75,12 +79,12 @@ void conform_near(struct conform *c, const struct conform_seen *seen, const char
 	conform_verdict(k, there && fabs(value - expected) <= tolerance);
 }
 
-static bool is_none(const struct conform_seen *seen)
+bool conform_is(const struct conform_seen *seen, const char *collector)
 {
-	return strcmp(seen->collector, "none") == 0;
+	return strcmp(seen->collector, collector) == 0;
 }
 
-static void skip(struct conform *c, const struct conform_seen *seen, const char *name)
+void conform_skipped(struct conform *c, const struct conform_seen *seen, const char *name)
 {
 	conform_add(c, seen->part, name, "no collector was used, and only one can see this")
 		->verdict = "skipped";
@@ -95,7 +99,7 @@ const struct execution *conform_execution(const struct conform_seen *seen)
 		const struct execution *e = &r->executions.items[i];
 		if (!e->name)
 			continue;
-		if (is_none(seen)
+		if (conform_is(seen, "none")
 			    ? strncmp(e->name, clean, sizeof clean - 1) == 0
 			    : strncmp(e->name, prefix, sizeof prefix - 1) == 0 &&
 				      strcmp(e->name + sizeof prefix - 1, seen->collector) == 0)
@@ -127,10 +131,10 @@ static void at_most(struct conform *c, const struct conform_seen *seen, const ch
 	conform_verdict(k, known(expected) && (!known(value) || value <= expected));
 }
 
-static void counts(struct conform *c, const struct conform_seen *seen, const double *got,
-		   const double *want, const char *const *names, const char *detail)
+void conform_counts(struct conform *c, const struct conform_seen *seen, const double *got,
+		    const double *want, const char *const *names, size_t n, const char *detail)
 {
-	for (size_t i = 0; i < CONFORM_CATEGORIES; i++)
+	for (size_t i = 0; i < n; i++)
 		if (seen->end == CONFORM_KILLED_AT_ONCE)
 			at_most(c, seen, names[i], got[i], want[i]);
 		else
@@ -152,8 +156,10 @@ void conform_operations(struct conform *c, const struct conform_seen *seen,
 	double hidden = d->graphs > 0 ? d->graphs * CONFORM_GRAPH_NODES : 0;
 	less.inside[0] -= hidden;
 	less.whole[0] -= hidden;
-	counts(c, seen, inside, less.inside, inside_names, "operations inside the region");
-	counts(c, seen, whole, less.whole, whole_names, "operations of the whole process");
+	conform_counts(c, seen, inside, less.inside, inside_names, CONFORM_CATEGORIES,
+		       "operations inside the region");
+	conform_counts(c, seen, whole, less.whole, whole_names, CONFORM_CATEGORIES,
+		       "operations of the whole process");
 	if (want->graphs > 0)
 		conform_near(
 			c, seen, "graphs", "1", d->graphs, hidden > 0 ? want->graphs : 0, 0,
@@ -165,14 +171,14 @@ void conform_operations(struct conform *c, const struct conform_seen *seen,
 static void skip_operations(struct conform *c, const struct conform_seen *seen)
 {
 	for (size_t i = 0; i < CONFORM_CATEGORIES; i++)
-		skip(c, seen, inside_names[i]);
+		conform_skipped(c, seen, inside_names[i]);
 	for (size_t i = 0; i < CONFORM_CATEGORIES; i++)
-		skip(c, seen, whole_names[i]);
-	skip(c, seen, "lost");
-	skip(c, seen, "device_processes");
+		conform_skipped(c, seen, whole_names[i]);
+	conform_skipped(c, seen, "lost");
+	conform_skipped(c, seen, "device_processes");
 	if (seen->times)
-		skip(c, seen, "profiled_region");
-	skip(c, seen, "picture_region");
+		conform_skipped(c, seen, "profiled_region");
+	conform_skipped(c, seen, "picture_region");
 }
 
 /* Operations that were lost, late or under way: there must be none, and nothing may be said to be
@@ -268,6 +274,16 @@ static void status(struct conform *c, const struct conform_seen *seen)
 	conform_verdict(conform_add(c, seen->part, "status", text), good);
 }
 
+static void of_device(struct conform *c, const struct conform_seen *seen,
+		      const struct conform_want *want)
+{
+	conform_operations(c, seen, want);
+	lost(c, seen);
+	conform_near(c, seen, "device_processes", "1",
+		     seen->record->device.processes_with_device_work, want->processes, 0,
+		     "processes whose work on the device was seen");
+}
+
 void conform_part(struct conform *c, const struct conform_seen *seen,
 		  const struct conform_want *want)
 {
@@ -277,18 +293,18 @@ void conform_part(struct conform *c, const struct conform_seen *seen,
 	}
 	status(c, seen);
 	marks(c, seen, want);
-	if (is_none(seen)) {
+	if (conform_is(seen, "none")) {
 		skip_operations(c, seen);
 		return;
 	}
-	conform_operations(c, seen, want);
-	lost(c, seen);
-	conform_near(c, seen, "device_processes", "1",
-		     seen->record->device.processes_with_device_work, want->processes, 0,
-		     "processes whose work on the device was seen");
+	if (conform_is(seen, "io"))
+		conform_files(c, seen, want);
+	else
+		of_device(c, seen, want);
 	if (seen->times)
 		profiled_region(c, seen);
-	picture_region(c, seen);
+	if (!conform_is(seen, "io")) /* which has no time of its own region in the record */
+		picture_region(c, seen);
 }
 
 bool conform_times_failed(const struct conform *c, const char *part)

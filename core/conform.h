@@ -11,11 +11,21 @@
 
 enum {
 	CONFORM_CATEGORIES = 5,
+	CONFORM_SUMS = 9,        /* about files */
+	CONFORM_ACCESSES = 4,    /* the first of these: what is told of a single file */
 	CONFORM_GRAPH_NODES = 4, /* launches in a graph of the probes */
 };
 
 /* What the probe says that it did, in the order compute, copy_d2d, copy_h2d, copy_d2h, fill. */
 extern const char *const conform_categories[CONFORM_CATEGORIES];
+
+/* And of its calls about files: read_bytes, write_bytes, read_ops, write_ops, open_ops, ... */
+extern const char *const conform_sums[CONFORM_SUMS];
+
+struct conform_file_want {
+	const char *name, *interface; /* as the record has them; "": not told */
+	double inside[CONFORM_ACCESSES], whole[CONFORM_ACCESSES];
+};
 
 /* What must be seen, as the probe's processes say it. NAN: not told, and what is held against it
  * fails. */
@@ -24,6 +34,9 @@ struct conform_want {
 	double graphs;                                                /* likewise */
 	double entries, excludes, steps; /* of each process; they are the same */
 	double processes;
+	double files_inside[CONFORM_SUMS], files_whole[CONFORM_SUMS]; /* all processes together */
+	struct conform_file_want *files;
+	size_t n_files;
 };
 
 void conform_want_clear(struct conform_want *w); /* all NAN */
@@ -95,8 +108,16 @@ void conform_verdict(struct check *k, bool good);
 void conform_near(struct conform *c, const struct conform_seen *seen, const char *name,
 		  const char *unit, double value, double expected, double tolerance,
 		  const char *detail);
+/* The same for n numbers that were seen, by name; of who was killed at once not more than there
+ * were. */
+void conform_counts(struct conform *c, const struct conform_seen *seen, const double *got,
+		    const double *want, const char *const *names, size_t n, const char *detail);
+void conform_skipped(struct conform *c, const struct conform_seen *seen, const char *name);
+bool conform_is(const struct conform_seen *seen, const char *collector);
 void conform_operations(struct conform *c, const struct conform_seen *seen,
 			const struct conform_want *want);
+void conform_files(struct conform *c, const struct conform_seen *seen,
+		   const struct conform_want *want);
 void conform_killed(struct conform *c, const struct conform_seen *seen,
 		    const struct conform_want *want);
 /* The execution that the part is about: the one under the collector, or the last clean one. */

@@ -53,8 +53,8 @@ static int gather(struct cutting *t, struct observed *seen, struct roi_logs *log
 static bool is_wrong(const struct record_body *r)
 {
 	return known(r->device.compute_ops) || known(r->device.busy_s) ||
-	       known(r->context.whole_process.compute_ops) ||
-	       !conform_said(r, "picture_unreadable");
+	       known(r->context.whole_process.compute_ops) || known(r->io.whole.write_ops) ||
+	       known(r->io.read_bytes) || r->io.files.n || !conform_said(r, "picture_unreadable");
 }
 
 static int cut_picture(struct cutting *t, size_t which, size_t length)

@@ -41,9 +41,12 @@ static bool explained(const struct record_body *r, const char *field)
 static void incomplete(struct conform *c, const struct conform_seen *seen)
 {
 	const struct record_body *r = seen->record;
-	bool good = conform_said(r, "picture_not_final") && r->device.incomplete == YES;
-	if (seen->end == CONFORM_KILLED_AT_ONCE && !known(r->device.compute_ops))
-		good = conform_said(r, "picture_not_final") || explained(r, "device");
+	bool io = conform_is(seen, "io");
+	bool said = conform_said(r, io ? "io_not_final" : "picture_not_final");
+	bool good = said && (io ? r->io.incomplete : r->device.incomplete) == YES;
+	double seen_ops = io ? r->io.whole.write_ops : r->device.compute_ops;
+	if (seen->end == CONFORM_KILLED_AT_ONCE && !known(seen_ops))
+		good = said || explained(r, io ? "io" : "device");
 	conform_verdict(conform_add(c, seen->part, "incomplete",
 				    "the record must say that its last picture is from before the "
 				    "end, and that it is incomplete; or why there is none"),
@@ -54,7 +57,7 @@ void conform_killed(struct conform *c, const struct conform_seen *seen,
 		    const struct conform_want *want)
 {
 	const struct execution *e = conform_execution(seen);
-	bool none = strcmp(seen->collector, "none") == 0, ended = seen->end == CONFORM_KILLED_AFTER;
+	bool none = conform_is(seen, "none"), ended = seen->end == CONFORM_KILLED_AFTER;
 	status(c, seen, none);
 	conform_near(c, seen, "signal", "1", e ? e->signal : (double)NAN, 9, 0,
 		     "signal that ended the process: SIGKILL");
@@ -71,6 +74,9 @@ void conform_killed(struct conform *c, const struct conform_seen *seen,
 			->verdict = "skipped";
 		return;
 	}
-	conform_operations(c, seen, want);
+	if (conform_is(seen, "io"))
+		conform_files(c, seen, want);
+	else
+		conform_operations(c, seen, want);
 	incomplete(c, seen);
 }

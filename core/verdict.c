@@ -5,6 +5,7 @@
 
 #define CODE "conformance_missing"
 #define STAGE "profiled."
+#define FILES "io"
 
 static const struct verdict *find(const struct verdict *known, size_t n, const char *collector)
 {
@@ -55,13 +56,11 @@ static int put_marks(struct record *rec, const struct verdict *known, size_t n)
 
 /* ---- collectors ------------------------------------------------------------------------------ */
 
-/* "cupti" of "profiled.cupti"; NULL: not under a collector that watches a device. No conformance
- * test is about io alone: it counts calls, and takes no part in what a device did. */
+/* "cupti" of "profiled.cupti"; NULL: not under a collector. */
 static const char *collector_of(const char *execution)
 {
 	const size_t skip = sizeof STAGE - 1;
-	return execution && strncmp(execution, STAGE, skip) == 0 && execution[skip] &&
-			       strcmp(execution + skip, "io") != 0
+	return execution && strncmp(execution, STAGE, skip) == 0 && execution[skip]
 		       ? execution + skip
 		       : NULL;
 }
@@ -109,5 +108,8 @@ int record_put_verdicts(struct record *rec, const struct verdict *known, size_t 
 		if (one && !was_before(b, i, one))
 			rc = put_collector(rec, one, find(known, n, one));
 	}
+	/* One that counts files beside a device's has no execution of its own. */
+	if (!rc && b->io.execution && !was_before(b, b->executions.n, FILES))
+		rc = put_collector(rec, FILES, find(known, n, FILES));
 	return rc;
 }

@@ -15,7 +15,7 @@ struct verdict {
 
 /* known: one for each collector. Sets platform_info.conformance to the verdict on the collector that
  * the device's numbers are of, else the first that was used, else on the marks, and adds a caveat
- * for each that has no pass. Marks alone are tested by any pass, and by pass-clean-only. Borrows
+ * for each that has no pass: for `io`, too, where it counted in another's execution. Marks alone are tested by any pass, and by pass-clean-only. Borrows
  * nothing. 0, -ENOMEM. */
 int record_put_verdicts(struct record *rec, const struct verdict *known, size_t n);
 

@@ -1,7 +1,7 @@
 # Probes for the test of collectors: the same exactly known work with each runtime. Built as a user
 # would: libc and the header of the marks. Libraries of a runtime are looked up when they run, but for
 # the loader of OpenCL, which programs are linked with.
-PROBES := host cuda
+PROBES := host cuda io
 PROBE_HEADERS := $(wildcard examples/probes/*.h) include/roimeter.h
 
 ifneq ($(shell $(PKG_CONFIG) --exists OpenCL && echo y),)
@@ -13,7 +13,7 @@ endif
 
 $(B)/examples/probes/%: examples/probes/%.c $(PROBE_HEADERS) $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) -std=c11 $(EXAMPLE_FLAGS) -o $@ $< $(PROBE_LIBS_$*) -ldl
+	$(CC) -std=c11 $(EXAMPLE_FLAGS) -o $@ $< $(PROBE_LIBS_$*) -ldl -lpthread
 
 ALL += $(PROBES:%=$(B)/examples/probes/probe_%)
 

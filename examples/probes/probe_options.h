@@ -30,11 +30,12 @@ struct probe_options {
 	/* Where it is planted: processes and queues from 0, regions from 1; -1: not told, which is
 	 * in all processes and regions, on the queue whose turn it is. */
 	int plant_process, plant_region, plant_queue;
-	double kernel_us; /* 0: as long as the work takes */
-	size_t elements;  /* floats */
-	unsigned repeat;  /* rounds of x = x / 2 + 1 for each element in each launch */
-	int child;        /* which process this is, from 0 */
-	int first_device; /* the first of the devices to use */
+	double kernel_us;   /* 0: as long as the work takes */
+	size_t elements;    /* floats */
+	unsigned repeat;    /* rounds of x = x / 2 + 1 for each element in each launch */
+	int child;          /* which process this is, from 0 */
+	int first_device;   /* the first of the devices to use */
+	const char *folder; /* for files, of the probe that makes some; NULL: $TMPDIR, or /tmp */
 	/* The array has elements, then PROBE_COUNTERS for each queue. */
 	size_t floats;
 };
@@ -75,6 +76,7 @@ static const char *const probe_help =
 	"  --elements N      floats on each device (default 33554432, less where a processor does "
 	"it)\n"
 	"  --repeat N        rounds for each element in a launch (default 256)\n"
+	"  --folder DIR      where probe_io has its files (default: $TMPDIR, or /tmp)\n"
 	"  --plant FAULT     launch: one too many in the region. copy: the region's is missing.\n"
 	"                    exclude: one check launch is outside of it. graph: one too many.\n"
 	"                    exclude-copy: that copy is outside of it\n"
@@ -165,27 +167,19 @@ static int probe_check_options(struct probe_options *o)
 
 static int probe_parse(int argc, char **argv, struct probe_options *o)
 {
-	static const struct option list[] = { { "queues", 1, NULL, 'q' },
-					      { "processes", 1, NULL, 'p' },
-					      { "devices", 1, NULL, 'd' },
-					      { "regions", 1, NULL, 'r' },
-					      { "graph", 0, NULL, 'g' },
-					      { "exclude-copy", 0, NULL, 'x' },
-					      { "kill-at", 1, NULL, 'k' },
-					      { "kernel-us", 1, NULL, 'u' },
-					      { "elements", 1, NULL, 'n' },
-					      { "repeat", 1, NULL, 't' },
-					      { "plant", 1, NULL, 'f' },
-					      { "child", 1, NULL, 'c' },
-					      { "first-device", 1, NULL, 'D' },
-					      { "fork", 0, NULL, 'F' },
-					      { "kill-wait", 1, NULL, 'w' },
-					      { "kill-in", 1, NULL, 'i' },
-					      { "plant-process", 1, NULL, 'P' },
-					      { "plant-region", 1, NULL, 'R' },
-					      { "plant-queue", 1, NULL, 'Q' },
-					      { "help", 0, NULL, 'h' },
-					      { NULL, 0, NULL, 0 } };
+	static const struct option list[] = {
+		{ "queues", 1, NULL, 'q' },       { "processes", 1, NULL, 'p' },
+		{ "devices", 1, NULL, 'd' },      { "regions", 1, NULL, 'r' },
+		{ "graph", 0, NULL, 'g' },        { "exclude-copy", 0, NULL, 'x' },
+		{ "kill-at", 1, NULL, 'k' },      { "kernel-us", 1, NULL, 'u' },
+		{ "elements", 1, NULL, 'n' },     { "repeat", 1, NULL, 't' },
+		{ "plant", 1, NULL, 'f' },        { "child", 1, NULL, 'c' },
+		{ "first-device", 1, NULL, 'D' }, { "fork", 0, NULL, 'F' },
+		{ "kill-wait", 1, NULL, 'w' },    { "kill-in", 1, NULL, 'i' },
+		{ "folder", 1, NULL, 'o' },       { "plant-process", 1, NULL, 'P' },
+		{ "plant-region", 1, NULL, 'R' }, { "plant-queue", 1, NULL, 'Q' },
+		{ "help", 0, NULL, 'h' },         { NULL, 0, NULL, 0 }
+	};
 	int c, at = 0;
 
 	o->plant_process = o->plant_region = o->plant_queue = -1;
@@ -210,6 +204,9 @@ static int probe_parse(int argc, char **argv, struct probe_options *o)
 			break;
 		case 'i':
 			o->kill_in = optarg;
+			break;
+		case 'o':
+			o->folder = optarg;
 			break;
 		default:
 			if (probe_take_number(list[at].name, c, o))

@@ -325,6 +325,105 @@ static void make_killed(struct probe *p, enum conform_end end)
 	assert_int_equal(record_caveat(rec, "picture_not_final", "from before its end"), 0);
 }
 
+/* ---- calls about files ---- */
+
+static struct conform_file_want wanted_files[] = {
+	{ "/d/a", "posix", { 300, 200, 6, 5 }, { 310, 220, 7, 8 } },
+	{ "/d/log", "stdio", { 0, 16, 0, 2 }, { 33, 56, 1, 3 } },
+};
+
+static struct io_sums sums(double read_bytes, double write_bytes, double read_ops, double write_ops)
+{
+	struct io_sums s;
+	block_clear(&io_sums_block, &s);
+	s.read_bytes = read_bytes, s.write_bytes = write_bytes;
+	s.read_ops = read_ops, s.write_ops = write_ops;
+	s.open_ops = 8, s.seek_ops = 9, s.sync_ops = 10, s.meta_ops = 11, s.failed_ops = 12;
+	return s;
+}
+
+static void make_io(struct probe *p, struct io_file files[2], struct io_by_interface rows[2])
+{
+	static const double inside[] = { 300, 216, 6, 7, 8, 9, 10, 11, 12 },
+			    whole[] = { 343, 276, 8, 11, 8, 9, 10, 11, 12 };
+	make(p, "io");
+	p->executions[1].name = "profiled.io";
+	struct io *io = &p->rec.body.io;
+	for (size_t i = 0; i < 2; i++) {
+		const struct conform_file_want *w = &wanted_files[i];
+		block_clear(&io_file_block, &files[i]);
+		block_clear(&io_by_interface_block, &rows[i]);
+		files[i].name = w->name;
+		files[i].interface = rows[i].name = w->interface;
+		files[i].roi = sums(w->inside[0], w->inside[1], w->inside[2], w->inside[3]);
+		files[i].whole = rows[i].whole =
+			sums(w->whole[0], w->whole[1], w->whole[2], w->whole[3]);
+	}
+	io->roi = sums(300, 216, 6, 7);
+	io->whole = sums(343, 276, 8, 11);
+	io->files.items = files, io->files.n = 2;
+	io->interfaces.items = rows, io->interfaces.n = 2;
+	io->processes = 2;
+	io->dropped_ops = 0;
+	io->incomplete = NO;
+	memcpy(p->want.files_inside, inside, sizeof inside);
+	memcpy(p->want.files_whole, whole, sizeof whole);
+	p->want.files = wanted_files;
+	p->want.n_files = 2;
+}
+
+static void each_wrong_number_of_files_fails_by_its_name(void **state)
+{
+	(void)state;
+	struct probe p;
+	struct io_file files[2];
+	struct io_by_interface rows[2];
+	struct io *io = &p.rec.body.io;
+	const struct {
+		double *at;
+		const char *failed;
+	} all[] = {
+		{ &io->roi.read_bytes, "read_bytes " },
+		{ &io->roi.meta_ops, "meta_ops " },
+		{ &io->whole.write_bytes, "whole_write_bytes " },
+		{ &io->whole.failed_ops, "whole_failed_ops " },
+		{ &files[1].roi.write_ops, "files " },
+		{ &files[0].whole.read_bytes, "files " },
+		{ &rows[0].whole.read_bytes, "posix_bytes " },
+		{ &rows[1].whole.write_bytes, "stdio_bytes " },
+		{ &io->processes, "io_processes " },
+		{ &io->dropped_ops, "lost " },
+	};
+	char failed[256];
+	make_io(&p, files, rows);
+	assert_string_equal(judged(&p, failed), "pass");
+	assert_true(p.result.skipped == 0);
+	done(&p);
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		for (int null = 0; null < 2; null++) {
+			make_io(&p, files, rows);
+			*all[i].at = null ? NAN : *all[i].at + 1;
+			assert_string_equal(judged(&p, failed), "fail");
+			assert_string_equal(failed, all[i].failed);
+			done(&p);
+		}
+	}
+	make_io(&p, files, rows);
+	files[0].interface = "stdio";
+	io->incomplete = YES;
+	assert_string_equal(judged(&p, failed), "fail");
+	assert_string_equal(failed, "files lost ");
+	done(&p);
+	make_io(&p, files, rows);
+	conform_want_clear(&p.want); /* a probe that tells of no files */
+	p.want.entries = p.want.excludes = 1;
+	p.want.steps = 20;
+	p.want.processes = 2;
+	assert_string_equal(judged(&p, failed), "fail");
+	assert_non_null(strstr(failed, "files posix_bytes stdio_bytes "));
+	done(&p);
+}
+
 static void a_killed_process_is_counted_as_far_as_it_came(void **state)
 {
 	(void)state;
@@ -471,6 +570,7 @@ int main(void)
 		cmocka_unit_test(a_bad_run_and_a_found_sentinel_fail),
 		cmocka_unit_test(times_are_worth_another_try),
 		cmocka_unit_test(graphs_are_told_apart_or_counted_as_a_whole),
+		cmocka_unit_test(each_wrong_number_of_files_fails_by_its_name),
 		cmocka_unit_test(a_killed_process_is_counted_as_far_as_it_came),
 		cmocka_unit_test(of_one_killed_at_once_less_may_be_known),
 		cmocka_unit_test(cut_files_are_refused),

@@ -67,17 +67,38 @@ static void the_collector_of_the_device_counts(void **state)
 	record_done(&rec);
 }
 
-static void io_is_no_collector_of_a_device(void **state)
+/* By itself, and in the execution of another. */
+static void who_counts_files_is_tested_likewise(void **state)
 {
 	(void)state;
-	static const char *const names[] = { "clean.0", "profiled.io" };
+	static const char *const alone[] = { "clean.0", "profiled.io" }, *const beside[] = {
+		"clean.0", "profiled.opencl"
+	};
 	const struct verdict known[] = { { "none", "pass-clean-only", "2026-11-30T03:00:00Z",
-					   NULL } };
-	a_record(names, 2, NULL);
-	assert_int_equal(record_put_verdicts(&rec, known, 1), 0);
-	assert_string_equal(verdict_of(), "pass-clean-only");
+					   NULL },
+					 { "opencl", "pass", "2026-11-30T03:00:00Z", NULL },
+					 { "io", "pass", "2026-11-30T03:00:00Z", NULL } };
+	a_record(alone, 2, NULL);
+	rec.body.io.execution = "profiled.io";
+	assert_int_equal(record_put_verdicts(&rec, known, 3), 0);
+	assert_string_equal(verdict_of(), "pass");
 	assert_int_equal(rec.body.caveats.n, 0);
 	record_done(&rec);
+	a_record(alone, 2, NULL);
+	rec.body.io.execution = "profiled.io";
+	assert_int_equal(record_put_verdicts(&rec, known, 2), 0);
+	assert_string_equal(verdict_of(), "null");
+	assert_int_equal(rec.body.caveats.n, 1); /* once */
+	assert_int_equal(caveats("--collector io"), 1);
+	record_done(&rec);
+	for (size_t n = 2; n <= 3; n++) {
+		a_record(beside, 2, "profiled.opencl");
+		rec.body.io.execution = "profiled.opencl";
+		assert_int_equal(record_put_verdicts(&rec, known, n), 0);
+		assert_string_equal(verdict_of(), "pass");
+		assert_int_equal(rec.body.caveats.n, 3 - n);
+		record_done(&rec);
+	}
 }
 
 static void marks_alone_are_tested_by_any_pass(void **state)
@@ -173,7 +194,7 @@ int main(void)
 #define EACH(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 	const struct CMUnitTest tests[] = {
 		EACH(the_collector_of_the_device_counts),
-		EACH(io_is_no_collector_of_a_device),
+		EACH(who_counts_files_is_tested_likewise),
 		EACH(marks_alone_are_tested_by_any_pass),
 		EACH(a_result_that_is_later_than_the_record_does_not_count),
 	};
