@@ -1,9 +1,11 @@
 // A run that is measured meanwhile, on the daemon's page in Chromium: its line comes, tells steps and
 // an end, and goes when the run is in the grid.
-//   node progress.mjs URL APP    prints "ok - .." lines; ends when the run is stored
+//   node progress.mjs URL APP HOLD    prints "ok - .." lines; takes the file HOLD away when it has
+//   seen the run go on; ends when the run is stored
+import { rmSync } from "node:fs";
 import { launch } from "./cdp.mjs";
 
-const [url, app] = process.argv.slice(2);
+const [url, app, hold] = process.argv.slice(2);
 let failed = 0;
 
 async function test(sentence, body) {
@@ -33,6 +35,7 @@ await test("it tells steps of those that are expected, and when it should end", 
 });
 await test("when it is stored the line goes, and the grid is another", async () => {
 	const before = await page.run(cite);
+	rmSync(hold, { force: true });
 	await page.until(`${line} === undefined && (${cite}) !== ${JSON.stringify(before)}`, 60000);
 });
 await browser.close();
