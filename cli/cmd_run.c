@@ -391,6 +391,7 @@ static int plan(struct session *s, const char *store, struct sweep **ret, struct
 		.store = store,
 		.collectors = s->collect.items,
 		.n_collectors = s->collect.n,
+		.collect_auto = s->collect.automatic,
 		.profile_reason = s->collect.reason,
 		.range_library = s->collect.range_library,
 		.announce = s->server.announce,
@@ -447,8 +448,8 @@ static void print_plan(const struct session *s, const struct sweep *sweep)
 		struct buf line = { 0 };
 		for (size_t k = 0; k < profiled; k++)
 			buf_printf(&line, " + profiled.%s", s->collect.items[k].name);
-		if (c->c->profile_no && s->collect.n)
-			buf_printf(&line, " (not profiled: %s)", c->c->profile_no);
+		if (sweep_not_profiled(sweep, i) && s->collect.n)
+			buf_printf(&line, " (not profiled: %s)", sweep_not_profiled(sweep, i));
 		(void)printf("%s/%s: %.0f warm-up + %.0f clean%s, at most %.15g s each, %s\n",
 			     c->c->app, c->c->name, warmups, cleans, line.data ? line.data : "",
 			     timeout, c->c->region ? c->c->region : "markers");

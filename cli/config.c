@@ -35,9 +35,9 @@ static const struct conf_key keys[] = {
 	{ "run", "server", CONF_TEXT, TOP(server), NULL, 0, 0, NULL,
 	  "address of the daemon that gets the results, by way of this node's agent; empty: the "
 	  "database" },
-	{ "run", "collect", CONF_WORDS, TOP(collect), NULL, 0, 0, NULL,
-	  "collectors for profiled executions where the call names none: auto, or names; empty: "
-	  "none" },
+	{ "run", "collect", CONF_WORDS, TOP(collect), "auto", 0, 0, NULL,
+	  "collectors for profiled executions where the call names none: auto (what works here), "
+	  "names, or none" },
 	{ "run", "device_samples", CONF_NUMBER, TOP(device_samples), "10", 0, 10, NULL,
 	  "looks at each accelerator a second, at most, while an execution runs; 0: none" },
 	{ "collectors", "path", CONF_TEXT, TOP(collectors), NULL, 0, 0, NULL,

@@ -129,7 +129,7 @@ void device_text(struct buf *b, const struct record_body *r)
 		return;
 	if (known(r->device.busy_s))
 		put_busy(b, r);
-	else if (!io_alone)
+	else if (!io_alone && r->measurement.profile_auto != YES)
 		buf_printf(b, "  %-11s null (%s); the notes say why\n", "device",
 			   r->measurement.collector ? r->measurement.collector : "?");
 	put_categories(b, &r->device);

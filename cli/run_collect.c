@@ -63,11 +63,13 @@ static int choose(struct run_collect *c, struct arena *a, const char *where, str
 	int rc = add(c, a, IO, where, true, NULL);
 	if (rc == -ENOMEM)
 		return err_set(err, rc, "out of memory");
-	if (device)
-		(void)fprintf(stderr, "info  collector: %s%s\n", c->items[before].name,
-			      rc ? "" : "," IO);
+	if (!device && rc)
+		(void)fprintf(stderr, "info  collector: none (%s)\n", why);
 	else
-		(void)fprintf(stderr, "info  collector: %s (%s)\n", rc ? "none" : IO, why);
+		(void)fprintf(stderr,
+			      "info  collector: %s%s, in one more execution of each case "
+			      "(--no-profile: without)\n",
+			      device ? c->items[before].name : IO, device && !rc ? "," IO : "");
 	if (!device && rc)
 		c->reason = why;
 	return 0;
@@ -95,17 +97,18 @@ int run_collect_open(struct run_collect *ret, const struct run_options *o, const
 	size_t n = told ? o->collect.n : c->collect.n;
 	const char *where = folders(c, a);
 	*ret = (struct run_collect){ .reason = o->no_profile ? "as asked for by --no-profile"
-					       : n           ? "as asked for: collector none"
-							     : "no collector was asked for" };
+							     : "as asked for: collector none" };
 	ret->range_library = collector_range_library(a, where);
 	if (o->no_profile || !n)
 		return 0;
+	ret->automatic = true;
 	ret->items = arena_array(a, n + 2, sizeof *ret->items); /* auto may be two */
 	int rc = ret->items ? 0 : err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !rc && i < n; i++) {
 		const char *name = told ? o->collect.items[i] : c->collect.items[i];
 		if (strcmp(name, "none") == 0)
 			continue;
+		ret->automatic &= strcmp(name, "auto") == 0;
 		rc = strcmp(name, "auto") == 0 ? choose(ret, a, where, err)
 					       : add(ret, a, name, where, !o->dry_run, err);
 	}

@@ -11,6 +11,7 @@ struct run_collect {
 	struct collector_lib *items;
 	size_t n;
 	struct collector_lib along; /* io, where a device's collector is there, too; else empty */
+	bool automatic;            /* all of them were chosen by auto, none was named */
 	const char *reason;        /* why there are none */
 	const char *range_library; /* for regions that are ranges (run/ranges.h), or NULL */
 };

@@ -23,9 +23,10 @@ static const char epilog[] =
 	"As a service, with roimeterd and roimeter-agent (docs/run.md has all it takes):\n"
 	"  roimeter run --server http://collector:8640 --suite suites/demo.yaml all\n"
 	"  roimeter agent-status\n"
-	"After its clean executions each case is run once more under each collector, which says\n"
-	"what the device did; the clean ones give the result.\n"
-	"  roimeter run --suite suites/demo.yaml all --collect auto";
+	"After its clean executions, which give the result, each case is run once more under the\n"
+	"collectors that work here: these say what it did to its files, and what the device did.\n"
+	"  roimeter run --suite suites/demo.yaml all --no-profile       without\n"
+	"  roimeter run --suite suites/demo.yaml all --collect cupti    under this one alone";
 
 static int parse(struct run_options *o, int argc, char **argv, int *ret_first, struct err *err)
 {
@@ -51,8 +52,8 @@ static int parse(struct run_options *o, int argc, char **argv, int *ret_first, s
 		{ "env-allow", OPT_LIST, &o->env_allow, "NAME",
 		  "pass this variable on; may end in *" },
 		{ "collect", OPT_LIST, &o->collect, "NAME",
-		  "one profiled execution with each: cupti, opencl, auto, none" },
-		{ "no-profile", OPT_FLAG, &o->no_profile, NULL, "no profiled execution" },
+		  "one profiled execution with each: cupti, opencl, io, none, auto" },
+		{ "no-profile", OPT_FLAG, &o->no_profile, NULL, "no profiled execution (default: under auto, what works here)" },
 		{ "dry-run", OPT_FLAG, &o->dry_run, NULL,
 		  "print what would run, and start nothing" },
 		{ "resume", OPT_FLAG, &o->resume, NULL,

@@ -47,6 +47,12 @@ static bool missing(const struct worked *w)
 	return strcmp(w->status, "roi_missing") == 0 || strcmp(w->status, "timer_missing") == 0;
 }
 
+bool is_picture(const struct assembly *a, const struct worked *w)
+{
+	return w->stage == PROFILED && (a->rec->body.measurement.profile_auto != YES ||
+					strcmp(w->status, "ok") == 0);
+}
+
 /* The first clean execution that failed decides. One that ended well without a region only leaves
  * the samples, as long as there are others; a timer that is not there is a failure always. */
 static int put_status(struct assembly *a)
@@ -71,13 +77,15 @@ static int put_status(struct assembly *a)
 		return set_status(a, "clean_failed", NULL, "no clean execution was made");
 	if (no_region && (a->by_timer || !a->first))
 		return set_status(a, no_region->status, no_region->seen->row.name, no_region->why);
+	/* Nobody asked for what auto chose: then only an interrupt is of the run as a whole. */
+	bool asked = a->rec->body.measurement.profile_auto != YES;
 	for (size_t i = 0; i < a->n; i++) {
 		const struct worked *w = &a->all[i];
 		if (w->stage != PROFILED)
 			continue;
-		if (!w->ended_well)
+		if (!w->ended_well && (asked || w->seen->end == END_INTERRUPTED))
 			return status_of_failure(a, w);
-		if (missing(w))
+		if (asked && missing(w))
 			return set_status(a, "roi_missing_in_profile", w->seen->row.name, w->why);
 	}
 	return set_status(a, "ok", NULL, NULL);

@@ -389,10 +389,32 @@ static int declared(struct assembly *a)
 	return rc;
 }
 
+/* What auto chose and nobody asked for: the result stands, and nothing of that execution is used. */
+static int profile_failed(struct assembly *a)
+{
+	int rc = 0;
+	for (size_t i = 0; !rc && i < a->n; i++) {
+		const struct worked *w = &a->all[i];
+		if (w->stage != PROFILED || is_picture(a, w))
+			continue;
+		rc = record_caveat(
+			a->rec, "profile_failed",
+			"%s %s: nothing of it is used, so what the program did to device and "
+			"files is not known. The clean executions were good.",
+			w->seen->row.name, w->why ? w->why : w->status);
+		if (!rc)
+			rc = record_null(a->rec, "io", "lost");
+	}
+	return rc;
+}
+
 static int profile(struct assembly *a)
 {
 	const struct record_body *b = &a->rec->body;
 	double ratio = b->roi.profiler_inflation;
+	int rc = profile_failed(a);
+	if (rc)
+		return rc;
 	if (!(b->measurement.profiled > 0))
 		return record_caveat(
 			a->rec, "not_profiled",

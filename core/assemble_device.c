@@ -42,10 +42,10 @@ static bool any_observes(const struct observed *seen)
 }
 
 /* One that went well before one that did not, one that saw work before one that saw none. */
-static int rank_of(const struct worked *w)
+static int rank_of(const struct assembly *a, const struct worked *w)
 {
 	bool good = strcmp(w->status, "ok") == 0;
-	if (w->stage != PROFILED)
+	if (!is_picture(a, w))
 		return 0;
 	if (!any_observes(w->seen))
 		return good ? 2 : 1;
@@ -56,7 +56,7 @@ const struct worked *device_execution(const struct assembly *a)
 {
 	const struct worked *best = NULL;
 	for (size_t i = 0; i < a->n; i++)
-		if (rank_of(&a->all[i]) > (best ? rank_of(best) : 0))
+		if (rank_of(a, &a->all[i]) > (best ? rank_of(a, best) : 0))
 			best = &a->all[i];
 	return best;
 }
@@ -127,7 +127,7 @@ static int other_collectors(struct assembly *a, const struct worked *chosen)
 {
 	for (size_t i = 0; i < a->n; i++) {
 		const struct worked *w = &a->all[i];
-		double ops = w->stage == PROFILED && w != chosen ? work_of(w->seen) : 0;
+		double ops = is_picture(a, w) && w != chosen ? work_of(w->seen) : 0;
 		int rc = ops > 0 ? record_caveat(a->rec, "device_other_collectors",
 						 "%s saw %.0f device operations, too: what stands "
 						 "here is what %s saw.",

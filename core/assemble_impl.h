@@ -48,6 +48,10 @@ int put_machine_caveats(struct assembly *a);
 int put_device_parts(struct assembly *a); /* after put_caveats */
 int put_io_parts(struct assembly *a);     /* likewise */
 
+/* A profiled execution whose pictures are used. One under what auto chose that went wrong is not:
+ * the record is ok, and what is in it is of executions that were. */
+bool is_picture(const struct assembly *a, const struct worked *w);
+
 /* The profiled execution that the device's numbers are of; NULL: there was none. */
 const struct worked *device_execution(const struct assembly *a);
 

@@ -16,7 +16,7 @@ static const struct worked *io_execution(const struct assembly *a)
 	for (size_t i = 0; i < a->n; i++) {
 		const struct worked *w = &a->all[i];
 		bool good = strcmp(w->status, "ok") == 0;
-		if (w->stage == PROFILED && w->seen->n_iopictures &&
+		if (is_picture(a, w) && w->seen->n_iopictures &&
 		    (!best || (good && strcmp(best->status, "ok") != 0)))
 			best = w;
 	}
@@ -81,7 +81,7 @@ static const struct worked *asked_for(const struct assembly *a)
 		at += n + (at[n] == ',');
 	}
 	for (size_t i = 0; asked && i < a->n; i++)
-		if (a->all[i].stage == PROFILED)
+		if (is_picture(a, &a->all[i]))
 			return &a->all[i];
 	return NULL;
 }

@@ -69,6 +69,7 @@ const struct caveat_code caveat_codes[] = {
 	{ "verify_inside", "The check of the results runs inside the region." },
 	/* collectors */
 	{ "not_profiled", "No execution under a collector: device and runtime are not known." },
+	{ "profile_failed", "The execution under the collectors that auto had chosen failed, or had no region; the others were good." },
 	{ "profiler_inflation", "The region took more than 1.2 times as long under the collector." },
 	{ "profiler_deflation", "The region took less than 1 / 1.2 of its time under the collector." },
 	{ "busy_exceeds_clean_roi", "The device was busy more than 1 % longer than the clean region lasts." },

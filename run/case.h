@@ -19,6 +19,7 @@ struct case_run {
 	const char *range; /* pattern; NULL: the region is no range */
 	struct txts timer_files, refused;
 	double warmups, cleans, profiled, timeout_s;
+	const char *profile_no; /* why there are no profiled ones, where it is the case's matter */
 	const char *fingerprint;
 	char run_id[40];
 	struct made **made; /* each by itself: worked points into it */

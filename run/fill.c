@@ -100,9 +100,9 @@ static int put_measurement(struct record *rec, const struct case_run *c, const s
 		{ &m->region, c->c->region },
 		{ &m->verify, c->c->verify },
 		{ &m->excludes, c->c->excludes },
-		{ &m->profile_reason, c->profiled > 0    ? NULL
-				      : c->c->profile_no ? c->c->profile_no
-							 : f->o->profile_reason },
+		{ &m->profile_reason, c->profiled > 0 ? NULL
+				      : c->profile_no ? c->profile_no
+						      : f->o->profile_reason },
 		{ &m->launcher_region, c->timer ? timer_def_ranks(c->timer) : NULL },
 		{ &rec->body.roi.timer, c->timer ? c->c->region + strlen("timer:") : NULL },
 	};
@@ -114,6 +114,8 @@ static int put_measurement(struct record *rec, const struct case_run *c, const s
 		return -ENOMEM;
 	m->timeout_s = num15(c->timeout_s);
 	m->resumed = c->resumed ? YES : NO;
+	if (c->profiled > 0)
+		m->profile_auto = f->o->collect_auto ? YES : NO;
 	m->tree = tree_of(c);
 	if (c->timer)
 		m->device_sync = (signed char)timer_def_device_sync(c->timer);

@@ -20,14 +20,15 @@ static double first_known(double a, double b, double c)
 	return known(a) ? a : known(b) ? b : c;
 }
 
-static int check_counts(const struct case_run *c, struct err *err)
+static int check_counts(const struct sweep *s, const struct case_run *c, struct err *err)
 {
-	if (!(c->cleans >= 1) || c->warmups + c->cleans + c->profiled > EXECUTIONS_MAX)
+	double profiled = s->o.collect_auto ? 0 : c->profiled;
+	if (!(c->cleans >= 1) || c->warmups + c->cleans + profiled > EXECUTIONS_MAX)
 		return err_set(
 			err, -EINVAL,
 			"%s/%s: %.15g warm-up, %.15g clean and %.15g profiled executions; at "
 			"least one clean one is needed, and %d together are the most",
-			c->c->app, c->c->name, c->warmups, c->cleans, c->profiled, EXECUTIONS_MAX);
+			c->c->app, c->c->name, c->warmups, c->cleans, profiled, EXECUTIONS_MAX);
 	return 0;
 }
 
@@ -44,14 +45,21 @@ static int load_timer(struct sweep *s, struct case_run *c, struct err *err)
 }
 
 /* A variable with one value can't be the program's and the collector's. */
-static int check_conflicts(const struct sweep *s, const struct case_run *c, char *const *envp,
-			   struct err *err)
+static int check_conflicts(struct sweep *s, struct case_run *c, char *const *envp, struct err *err)
 {
 	int rc = c->range ? ranges_check(c->range, s->o.range_library, envp, err) : 0;
 	if (rc)
 		return err_wrap(err, rc, "%s/%s", c->c->app, c->c->name);
 	for (size_t i = 0; (double)i < c->profiled; i++) {
 		const char *name = collector_conflict(&s->o.collectors[i], envp);
+		if (name && s->o.collect_auto) {
+			c->profiled = 0;
+			c->profile_no = arena_printf(&s->arena,
+						     "since the program gets %s already, which the "
+						     "collector %s needs",
+						     name, s->o.collectors[i].name);
+			return c->profile_no ? 0 : err_set(err, -ENOMEM, "out of memory");
+		}
 		if (name)
 			return err_set(err, -EINVAL,
 				       "%s/%s: the program gets %s already, and the collector %s "
@@ -108,11 +116,12 @@ static int plan_case(struct sweep *s, struct case_run *c, const struct suite_cas
 	c->c = suite_case;
 	c->warmups = first_known(o->warmup, suite_case->warmup, o->default_warmup);
 	c->cleans = first_known(o->clean, suite_case->clean, o->default_clean);
-	c->profiled = suite_case->profile_no ? 0 : (double)o->n_collectors;
+	c->profile_no = suite_case->profile_no;
+	c->profiled = c->profile_no ? 0 : (double)o->n_collectors;
 	c->timeout_s = first_known(o->timeout_s, suite_case->timeout_s, o->default_timeout_s);
 	c->expected_s = c->expected_steps = NAN;
 	c->range = ranges_pattern(suite_case);
-	int rc = check_counts(c, err);
+	int rc = check_counts(s, c, err);
 	if (!rc)
 		rc = command_make(&c->command, &s->arena, suite_case, &o->commands, err);
 	if (!rc)
@@ -228,6 +237,11 @@ void sweep_counts(const struct sweep *s, size_t i, double *ret_warmups, double *
 size_t sweep_profiled(const struct sweep *s, size_t i)
 {
 	return (size_t)s->cases[i].profiled;
+}
+
+const char *sweep_not_profiled(const struct sweep *s, size_t i)
+{
+	return s->cases[i].profile_no;
 }
 
 size_t case_planned(const struct case_run *c)

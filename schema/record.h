@@ -32,7 +32,9 @@
 	F(txt, launcher_region, "", "how a timer's ranks are combined")                          \
 	F(ter, device_sync, "", "the region's ends wait for the device")                         \
 	F(txt, profile_reason, "", "why there was no profiled execution")                        \
-	F(txt, tree, "", "what holds the processes together: cgroup, or subreaper")
+	F(txt, tree, "", "what holds the processes together: cgroup, or subreaper")              \
+	F(ter, profile_auto, "",                                                                 \
+	  "the collectors were chosen by auto, not named: what fails under them is a caveat")
 
 #define INPUTS_FIELDS(F, B, L)                                                               \
 	F(txts, argv, "", "command and its arguments")                                       \

@@ -321,6 +321,41 @@ static void nothing_made_is_not_ok(void **state)
 	assert_string_equal(r->status_text, "warmup.0 ended with exit code 1");
 }
 
+static void what_auto_chose_fails_as_a_caveat(void **state)
+{
+	const char *null = NULL;
+	(void)state;
+	b.rec.body.measurement.profile_auto = YES;
+	(void)clean("clean.0", 500);
+	clean("profiled.io", 400)->row.exit_code = 1;
+	const struct record_body *r = assembled();
+	assert_string_equal(r->status, "ok");
+	assert_null(r->status_text);
+	near(0.5, r->roi.wall_s);
+	assert_true(!known(r->roi.profiled_wall_s));
+	said("profile_failed", "profiled.io ended with exit code 1");
+	assert_null(caveat("not_profiled"));
+	for (size_t i = 0; i < r->nulls.n; i++)
+		if (strcmp(r->nulls.items[i].field, "io") == 0)
+			null = r->nulls.items[i].why;
+	assert_string_equal(null, "lost");
+	(void)stop(NULL);
+
+	(void)start(NULL); /* no region under the collector */
+	b.rec.body.measurement.profile_auto = YES;
+	(void)clean("clean.0", 500);
+	(void)execution("profiled.io");
+	assert_string_equal(assembled()->status, "ok");
+	said("profile_failed", "profiled.io wrote no region log");
+	(void)stop(NULL);
+
+	(void)start(NULL); /* an interrupt is of the run */
+	b.rec.body.measurement.profile_auto = YES;
+	(void)clean("clean.0", 500);
+	clean("profiled.io", 400)->end = END_INTERRUPTED;
+	assert_string_equal(assembled()->status, "interrupted");
+}
+
 static void a_profiled_execution_is_judged_after_the_clean_ones(void **state)
 {
 	(void)state;
@@ -338,6 +373,7 @@ static void a_profiled_execution_is_judged_after_the_clean_ones(void **state)
 	(void)clean("clean.0", 500);
 	clean("profiled.x", 400)->row.exit_code = 1;
 	assert_string_equal(assembled()->status, "profiled_failed");
+	assert_null(caveat("profile_failed"));
 	near(0.5, b.rec.body.roi.wall_s);
 	(void)stop(NULL);
 
@@ -717,6 +753,7 @@ int main(void)
 		TEST(without_any_region_it_is_missing_and_never_the_process),
 		TEST(nothing_made_is_not_ok),
 		TEST(a_profiled_execution_is_judged_after_the_clean_ones),
+		TEST(what_auto_chose_fails_as_a_caveat),
 		TEST(each_rank_has_a_row_and_the_slowest_counts),
 		TEST(ranks_outside_the_region_are_said),
 		TEST(a_rank_on_other_cpus_is_said),
