@@ -213,6 +213,8 @@ static void after_in_child(void)
 /* A forked child that did too little to begin. */
 static void at_exit(void)
 {
+	if (io_is_on())
+		io_streams_catch_up();
 	if (GET(io.stage) == IO_CHILD && io_self.thread &&
 	    io_self.thread->head != io_self.thread->tail && io_start_late())
 		live_finish();

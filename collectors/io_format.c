@@ -4,9 +4,11 @@
 /* ---- printf -------------------------------------------------------------------------------------
  */
 
-static int end_print(const struct io_span *c, struct io_open *o, int rc)
+static int end_print(const struct io_span *c, const FILE *f, struct io_open *o, int rc)
 {
 	uint64_t end = io_now();
+	if (f)
+		stream_done(f, o);
 	int64_t result = io_result(rc);
 	io_put(c, c->tick, end, IO_fprintf, result, stream_move(o, rc > 0 ? rc : 0),
 	       ARGS(io_number(o)));
@@ -18,9 +20,10 @@ static int end_print(const struct io_span *c, struct io_open *o, int rc)
 	{                                                                                          \
 		struct io_span c;                                                                  \
 		struct io_open *o;                                                                 \
-		if (!stream_begin(&c, stream, &o))                                                 \
+		FILE *of = stream;                                                                 \
+		if (!stream_begin(&c, of, &o))                                                     \
 			return NEXT(name) args;                                                    \
-		return end_print(&c, o, NEXT(name) args);                                          \
+		return end_print(&c, of, o, NEXT(name) args);                                      \
 	}
 
 WRAP_VPRINT(vfprintf, (FILE * f, const char *format, va_list list), (f, format, list), f)
@@ -56,7 +59,7 @@ WRAP_PRINT(__printf_chk, (int flag, const char *format, ...), format,
 		struct io_open *o;                                                                 \
 		if (!io_begin_fd(&c, fd, &o))                                                      \
 			return NEXT(name) args;                                                    \
-		return end_print(&c, o, NEXT(name) args);                                          \
+		return end_print(&c, NULL, o, NEXT(name) args);                                    \
 	}
 
 WRAP_VDPRINT(vdprintf, (int fd, const char *format, va_list list), (fd, format, list))
@@ -93,6 +96,7 @@ static int scan_end(const struct scanning *s, FILE *f, int rc)
 			       ? f->_IO_read_ptr - s->at
 			       : (s->end - s->at) + (f->_IO_read_ptr - f->_IO_read_base);
 	int64_t result = rc == EOF && f->_flags & 0x20 ? -saved : took;
+	stream_done(f, s->o);
 	io_put(&s->c, s->c.tick, end, IO_fscanf, result, stream_move(s->o, took),
 	       ARGS(io_number(s->o)));
 	errno = saved;

@@ -244,6 +244,8 @@ WRAP(int, chdir, const char *path)
 		io_cwd_changed();
 		return NEXT(chdir)(path);
 	}
+	io_cwd_keep();
+	c.tick = io_now();
 	int rc = NEXT(chdir)(path);
 	int64_t done = io_end_path(&c, IO_chdir, rc, AT_FDCWD, path, ARGS(0));
 	io_cwd_changed(); /* the event has the path as it was */

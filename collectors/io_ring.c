@@ -368,6 +368,24 @@ IO_HOT void io_run(struct io_thread *t, enum io_call call, uint32_t handle, int6
 	io_leave();
 }
 
+void io_run_many(struct io_thread *t, enum io_call call, uint32_t handle, int64_t result,
+		 int64_t at, uint32_t n)
+{
+	io_enter();
+	(void)look(t);
+	struct io_event *e = next_event(t);
+	if (e) {
+		fill(e, t, call, result, at);
+		memset(e->arg, 0, sizeof e->arg);
+		e->arg[0] = handle;
+		e->begin_ns = e->end_ns = 0;
+		e->when_ns = t->when;
+		e->count = n;
+		put_done(t, call);
+	}
+	io_leave();
+}
+
 /* ---- handing over; with the lock ----------------------------------------------------------------
  */
 

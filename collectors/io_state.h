@@ -98,6 +98,12 @@ void io_thread_child(void);
 /* A call that takes no time, and those like it right after: one event with a count. */
 void io_run(struct io_thread *t, enum io_call call, uint32_t handle, int64_t asked, int64_t result,
 	    int64_t at);
+/* n of them. */
+void io_run_many(struct io_thread *t, enum io_call call, uint32_t handle, int64_t result,
+		 int64_t at, uint32_t n);
+
+/* What was done to streams without a call of ours: io_stream.c. */
+void io_streams_catch_up(void);
 
 /* As io_begin, but the clock. */
 bool io_begin_slow(struct io_span *c);
@@ -152,7 +158,15 @@ struct io_open {
 	int64_t *place; /* shared with what was duplicated, also by fork */
 	struct io_place *place_of;
 	struct io_open *next;
+
+	/* Of a stream (io_stream.h): where it stood after the last call that was seen, and the thread
+	 * that it is of. */
+	const void *stream; /* FILE */
+	const char *put_at, *got_at;
+	uint32_t user; /* 1 + its number; 0: none yet; IO_MANY */
 };
+
+#define IO_MANY UINT32_MAX
 
 struct io_open *io_open_slow(int fd);
 
@@ -251,6 +265,7 @@ struct io_named io_name_locked(const char *path); /* absolute; with the lock */
 void io_text_start(void);
 void io_text_begin(void); /* the takers have begun; with the lock */
 void io_text_child(void);
+void io_cwd_keep(void);
 void io_cwd_changed(void);
 
 /* ---- takers: io.c -------------------------------------------------------------------------------

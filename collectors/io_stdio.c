@@ -104,6 +104,14 @@ WRAP(FILE *, fdopen, int fd, const char *mode)
 	return f;
 }
 
+/* Before it is closed. */
+static void stream_last(const struct io_span *c, const FILE *f)
+{
+	struct io_open *o = io_open_of(stream_fd(f));
+	if (o && !o->hidden)
+		stream_look(c->thread, f, o);
+}
+
 /* Whatever it was is closed, even where the new one can't be opened. */
 #define WRAP_FREOPEN(name)                                                                         \
 	WRAP(FILE *, name, const char *path, const char *mode, FILE *f)                            \
@@ -112,8 +120,10 @@ WRAP(FILE *, fdopen, int fd, const char *mode)
 		struct io_closing closing = { 0 };                                                 \
 		if (!io_begin(&c))                                                                 \
 			return NEXT(name)(path, mode, f);                                          \
-		if (stream_fd(f) >= 0)                                                             \
+		if (stream_fd(f) >= 0) {                                                           \
+			stream_last(&c, f);                                                        \
 			io_close_begin(&closing, stream_fd(f));                                    \
+		}                                                                                  \
 		c.tick = io_now();                                                                 \
 		FILE *made = NEXT(name)(path, mode, f);                                            \
 		(void)end_fopen(&c, IO_freopen, made, path, mode, closing.number);                 \
@@ -165,6 +175,7 @@ WRAP(int, fclose, FILE *f)
 		return NEXT(fclose)(f);
 	}
 	struct io_closing closing;
+	stream_last(&c, f);
 	io_close_begin(&closing, stream_fd(f));
 	c.tick = io_now();
 	return end_fclose(&c, &closing, NEXT(fclose)(f));
@@ -177,6 +188,7 @@ WRAP(int, pclose, FILE *f)
 	if (!f || !io_begin(&c))
 		return NEXT(pclose)(f);
 	struct io_closing closing;
+	stream_last(&c, f);
 	io_close_begin(&closing, stream_fd(f));
 	if (!closing.hidden)
 		io_put(&c, 0, 0, IO_fclose, 0, IO_NO_PLACE, ARGS(closing.number));
@@ -202,6 +214,7 @@ static void end_seek(const struct io_span *c, struct io_open *o, FILE *f, off_t 
 		result = tell(f);
 	if (!rc)
 		io_place_set(o, result);
+	stream_done(f, o);
 	io_put(c, c->tick, end, IO_fseek, result, IO_NO_PLACE, ARGS(io_number(o), by, whence));
 	errno = saved;
 }
@@ -304,7 +317,12 @@ WRAP_FPOS(fgetpos64, fsetpos64)
 		struct io_open *o = NULL;                                                          \
 		if (f ? !stream_begin(&c, f, &o) : !io_begin(&c))                                  \
 			return NEXT(name)(f);                                                      \
+		if (!f)                                                                            \
+			io_streams_catch_up();                                                     \
 		int rc = NEXT(name)(f);                                                            \
+		if (!f)                                                                            \
+			io_streams_catch_up();                                                     \
+		stream_done(f, o);                                                                 \
 		io_end(&c, IO_fflush, io_result(rc), IO_NO_PLACE, ARGS(io_number(o)));             \
 		return rc;                                                                         \
 	}
@@ -319,6 +337,7 @@ WRAP(int, setvbuf, FILE *f, char *at, int mode, size_t n)
 	if (!stream_begin(&c, f, &o))
 		return NEXT(setvbuf)(f, at, mode, n);
 	int rc = NEXT(setvbuf)(f, at, mode, n);
+	stream_done(f, o);
 	io_end(&c, IO_setvbuf, rc ? -errno : 0, IO_NO_PLACE, ARGS(io_number(o), mode, (int64_t)n));
 	return rc;
 }

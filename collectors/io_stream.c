@@ -4,13 +4,74 @@
 
 #include <string.h>
 
+struct stream_at {
+	const char *put, *base, *got;
+	bool wide;
+};
+
+/* ---- what is no call ----------------------------------------------------------------------------
+ */
+
+static void tell_bytes(struct io_thread *t, enum io_call call, struct io_open *o, ptrdiff_t n)
+{
+	if (n > 0 && n < UINT32_MAX)
+		io_run_many(t, call, o->number, 1, stream_move(o, n), (uint32_t)n);
+}
+
+/* A buffer that somebody else emptied in between (error(3) does so with standard output) begins
+ * again. Of wide characters the pointers say nothing. */
+static void catch_up(struct io_thread *t, const struct stream_at *now, struct io_open *o)
+{
+	const char *from = now->put < o->put_at ? now->base : o->put_at;
+	if (o->put_at && from && !now->wide)
+		tell_bytes(t, IO_fputc, o, now->put - from);
+	if (o->got_at && now->got > o->got_at && !now->wide)
+		tell_bytes(t, IO_fgetc, o, now->got - o->got_at);
+	o->put_at = now->put;
+	o->got_at = now->got;
+}
+
+/* A second thread says that it is there before it moves anything: who sees its bytes sees that. */
+void stream_caught(struct io_thread *t, const FILE *f, struct io_open *o)
+{
+	const struct stream_at now = { f->_IO_write_ptr, f->_IO_write_base, f->_IO_read_ptr,
+				       f->_mode > 0 };
+	uint32_t user = 0, me = t->number + 1;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__atomic_compare_exchange_n(&o->user, &user, me, false, __ATOMIC_SEQ_CST,
+					__ATOMIC_SEQ_CST)) { /* its first */
+		o->stream = f;
+		stream_done(f, o);
+	} else if (user == me) {
+		catch_up(t, &now, o);
+	} else {
+		__atomic_store_n(&o->user, IO_MANY, __ATOMIC_SEQ_CST);
+	}
+}
+
+/* Of those of this thread. */
+void io_streams_catch_up(void)
+{
+	struct io_thread *t = io_self.thread;
+	if (!t || io_self.ours | io_self.quiet | io_self.vforked)
+		return;
+	for (int fd = 0; fd < IO_TABLE * IO_TABLES; fd++) {
+		struct io_open **slot = io_slot(fd), *o = slot ? GET_ACQUIRE(*slot) : NULL;
+		if (!slot)
+			fd |= IO_TABLE - 1; /* so is all of this part */
+		else if (o && o->stream && o->forks == io.forks && GET(o->user) == t->number + 1)
+			stream_caught(t, o->stream, o);
+	}
+}
+
 /* ---- blocks -------------------------------------------------------------------------------------
  */
 
-static void end_block(const struct io_span *c, enum io_call call, struct io_open *o, size_t asked,
-		      size_t done, bool failed)
+static void end_block(const struct io_span *c, enum io_call call, const FILE *f,
+		      struct io_open *o, size_t asked, size_t done, bool failed)
 {
 	uint64_t end = io_now();
+	stream_done(f, o);
 	int64_t result = failed && !done ? -errno : (int64_t)done;
 	io_put(c, c->tick, end, call, result, stream_move(o, (int64_t)done),
 	       ARGS(io_number(o), (int64_t)asked));
@@ -31,6 +92,7 @@ static bool failed(FILE *f)
 		if (LIKELY(bytes && bytes < stream_room(f)) && (c.thread = stream_quick(f, &o))) { \
 			size_t done = NEXT(name)(from, size, n, f);                                \
 			int64_t moved = (int64_t)(done * size);                                    \
+			stream_done(f, o);                                                         \
 			io_run(c.thread, IO_fwrite, o->number, (int64_t)bytes, moved,              \
 			       stream_move(o, moved));                                             \
 			return done;                                                               \
@@ -38,7 +100,7 @@ static bool failed(FILE *f)
 		if (!stream_begin(&c, f, &o))                                                      \
 			return NEXT(name)(from, size, n, f);                                       \
 		size_t done = NEXT(name)(from, size, n, f);                                        \
-		end_block(&c, IO_fwrite, o, bytes, done *size, bytes &&done < n);                  \
+		end_block(&c, IO_fwrite, f, o, bytes, done *size, bytes &&done < n);                  \
 		return done;                                                                       \
 	}
 
@@ -55,6 +117,7 @@ WRAP_FWRITE(fwrite_unlocked)
 		    (c.thread = stream_quick(f, &o))) {                                            \
 			size_t done = NEXT(name) args;                                             \
 			int64_t moved = (int64_t)(done * size);                                    \
+			stream_done(f, o);                                                         \
 			io_run(c.thread, IO_fread, o->number, (int64_t)bytes, moved,               \
 			       stream_move(o, moved));                                             \
 			return done;                                                               \
@@ -62,7 +125,7 @@ WRAP_FWRITE(fwrite_unlocked)
 		if (!stream_begin(&c, f, &o))                                                      \
 			return NEXT(name) args;                                                    \
 		size_t done = NEXT(name) args;                                                     \
-		end_block(&c, IO_fread, o, bytes, done *size, bytes &&failed(f));                  \
+		end_block(&c, IO_fread, f, o, bytes, done *size, bytes &&failed(f));                  \
 		return done;                                                                       \
 	}
 
@@ -76,10 +139,11 @@ WRAP_FREAD(__fread_unlocked_chk, (void *to, size_t room, size_t size, size_t n, 
 /* ---- single bytes -------------------------------------------------------------------------------
  */
 
-static void end_byte(const struct io_span *c, enum io_call call, struct io_open *o, int rc,
-		     bool bad)
+static void end_byte(const struct io_span *c, enum io_call call, const FILE *f, struct io_open *o,
+		     int rc, bool bad)
 {
 	uint64_t end = io_now();
+	stream_done(f, o);
 	int64_t result = rc != EOF ? 1 : bad ? -errno : 0;
 	io_put(c, c->tick, end, call, result, stream_move(o, rc != EOF), ARGS(io_number(o)));
 }
@@ -92,6 +156,7 @@ static void end_byte(const struct io_span *c, enum io_call call, struct io_open 
 		struct io_open *o;                                                                 \
 		if (LIKELY(stream_ready(f)) && (c.thread = stream_quick(f, &o))) {                 \
 			int rc = NEXT(name) args;                                                  \
+			stream_done(f, o);                                                         \
 			io_run(c.thread, IO_fgetc, o->number, 0, rc != EOF,                        \
 			       stream_move(o, rc != EOF));                                         \
 			return rc;                                                                 \
@@ -99,7 +164,7 @@ static void end_byte(const struct io_span *c, enum io_call call, struct io_open 
 		if (!stream_begin(&c, f, &o))                                                      \
 			return NEXT(name) args;                                                    \
 		int rc = NEXT(name) args;                                                          \
-		end_byte(&c, IO_fgetc, o, rc, failed(f));                                          \
+		end_byte(&c, IO_fgetc, f, o, rc, failed(f));                                          \
 		return rc;                                                                         \
 	}
 
@@ -108,6 +173,7 @@ WRAP_GETC(getc, (FILE * f_), (f_), f_)
 WRAP_GETC(_IO_getc, (FILE * f_), (f_), f_)
 WRAP_GETC(fgetc_unlocked, (FILE * f_), (f_), f_)
 WRAP_GETC(getc_unlocked, (FILE * f_), (f_), f_)
+WRAP_GETC(__uflow, (FILE * f_), (f_), f_) /* of an inline getc_unlocked, for what is not there */
 WRAP_GETC(getchar, (void), (), stdin)
 WRAP_GETC(getchar_unlocked, (void), (), stdin)
 
@@ -119,6 +185,7 @@ WRAP_GETC(getchar_unlocked, (void), (), stdin)
 		struct io_open *o;                                                                 \
 		if (LIKELY(stream_room(f) > 1) && (c.thread = stream_quick(f, &o))) {              \
 			int rc = NEXT(name) args;                                                  \
+			stream_done(f, o);                                                         \
 			io_run(c.thread, IO_fputc, o->number, 0, rc != EOF,                        \
 			       stream_move(o, rc != EOF));                                         \
 			return rc;                                                                 \
@@ -126,7 +193,7 @@ WRAP_GETC(getchar_unlocked, (void), (), stdin)
 		if (!stream_begin(&c, f, &o))                                                      \
 			return NEXT(name) args;                                                    \
 		int rc = NEXT(name) args;                                                          \
-		end_byte(&c, IO_fputc, o, rc, true);                                               \
+		end_byte(&c, IO_fputc, f, o, rc, true);                                               \
 		return rc;                                                                         \
 	}
 
@@ -138,6 +205,18 @@ WRAP_PUTC(putc_unlocked, (int ch, FILE *f_), (ch, f_), f_)
 WRAP_PUTC(putchar, (int ch), (ch), stdout)
 WRAP_PUTC(putchar_unlocked, (int ch), (ch), stdout)
 
+/* Of an inline putc_unlocked, where there is no room. */
+WRAP(int, __overflow, FILE *f, int ch)
+{
+	struct io_span c;
+	struct io_open *o;
+	if (ch == EOF || !stream_begin(&c, f, &o))
+		return NEXT(__overflow)(f, ch);
+	int rc = NEXT(__overflow)(f, ch);
+	end_byte(&c, IO_fputc, f, o, rc, true);
+	return rc;
+}
+
 WRAP(int, ungetc, int ch, FILE *f)
 {
 	struct io_span c;
@@ -145,6 +224,7 @@ WRAP(int, ungetc, int ch, FILE *f)
 	if (!stream_begin(&c, f, &o))
 		return NEXT(ungetc)(ch, f);
 	int rc = NEXT(ungetc)(ch, f);
+	stream_done(f, o);
 	if (rc != EOF)
 		(void)stream_move(o, -1);
 	io_put(&c, 0, 0, IO_ungetc, rc, IO_NO_PLACE, ARGS(io_number(o)));
@@ -155,9 +235,11 @@ WRAP(int, ungetc, int ch, FILE *f)
  */
 
 /* A zero byte within a line hides what is behind it: that is not counted. */
-static char *end_gets(const struct io_span *c, struct io_open *o, char *got, int asked, bool bad)
+static char *end_gets(const struct io_span *c, const FILE *f, struct io_open *o, char *got,
+		      int asked, bool bad)
 {
 	uint64_t end = io_now();
+	stream_done(f, o);
 	int64_t result = got ? (int64_t)strlen(got) : bad ? -errno : 0;
 	io_put(c, c->tick, end, IO_fgets, result, stream_move(o, got ? result : 0),
 	       ARGS(io_number(o), asked));
@@ -172,7 +254,7 @@ static char *end_gets(const struct io_span *c, struct io_open *o, char *got, int
 		if (!stream_begin(&c, f, &o))                                                      \
 			return NEXT(name) args;                                                    \
 		char *got = NEXT(name) args;                                                       \
-		return end_gets(&c, o, got, n, failed(f));                                         \
+		return end_gets(&c, f, o, got, n, failed(f));                                         \
 	}
 
 WRAP_GETS(fgets, (char *to, int n, FILE *f), (to, n, f))
@@ -190,6 +272,7 @@ WRAP_GETS(__fgets_unlocked_chk, (char *to, size_t room, int n, FILE *f), (to, ro
 		if (LIKELY(bytes && bytes < stream_room(f)) && (c.thread = stream_quick(f, &o))) { \
 			int rc = NEXT(name) args;                                                  \
 			int64_t moved = rc == EOF ? 0 : (int64_t)bytes;                            \
+			stream_done(f, o);                                                         \
 			io_run(c.thread, IO_fputs, o->number, (int64_t)bytes, moved,               \
 			       stream_move(o, moved));                                             \
 			return rc;                                                                 \
@@ -197,7 +280,7 @@ WRAP_GETS(__fgets_unlocked_chk, (char *to, size_t room, int n, FILE *f), (to, ro
 		if (!stream_begin(&c, f, &o))                                                      \
 			return NEXT(name) args;                                                    \
 		int rc = NEXT(name) args;                                                          \
-		end_block(&c, IO_fputs, o, bytes, rc == EOF ? 0 : bytes, rc == EOF);               \
+		end_block(&c, IO_fputs, f, o, bytes, rc == EOF ? 0 : bytes, rc == EOF);               \
 		return rc;                                                                         \
 	}
 
@@ -214,6 +297,7 @@ WRAP_PUTS(puts, (const char *text), (text), stdout, 1)
 			return NEXT(name) args;                                                    \
 		ssize_t n = NEXT(name) args;                                                       \
 		uint64_t end = io_now();                                                           \
+		stream_done(f, o);                                                                 \
 		int64_t result = n >= 0 ? n : failed(f) ? -errno : 0;                              \
 		io_put(&c, c.tick, end, IO_getline, result, stream_move(o, n > 0 ? n : 0),         \
 		       ARGS(io_number(o)));                                                        \

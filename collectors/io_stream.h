@@ -35,6 +35,30 @@ static inline int64_t stream_move(struct io_open *o, int64_t n)
 	return at;
 }
 
+/* getc_unlocked and putc_unlocked are no calls where the header makes them inline, and others move
+ * the pointers themselves: what was done so since the last call is told before the next one. That
+ * can be known of a stream that one thread uses: of others its bytes can't be told from this one's. */
+void stream_caught(struct io_thread *t, const FILE *f, struct io_open *o);
+
+static inline void stream_look(struct io_thread *t, const FILE *f, struct io_open *o)
+{
+	uint32_t user = GET(o->user);
+	if (LIKELY(user == t->number + 1 ? f->_IO_write_ptr == o->put_at &&
+						   f->_IO_read_ptr == o->got_at
+					 : user == IO_MANY))
+		return;
+	stream_caught(t, f, o);
+}
+
+/* After each call. */
+static inline void stream_done(const FILE *f, struct io_open *o)
+{
+	if (LIKELY(o != NULL)) {
+		o->put_at = f->_IO_write_ptr;
+		o->got_at = f->_IO_read_ptr;
+	}
+}
+
 /* The quick way, for what stays in the buffer: NULL, take the other one. */
 static inline struct io_thread *stream_quick(const FILE *f, struct io_open **ret)
 {
@@ -43,12 +67,19 @@ static inline struct io_thread *stream_quick(const FILE *f, struct io_open **ret
 		return NULL;
 	struct io_open **slot = io_slot(stream_fd(f)), *o = slot ? GET_ACQUIRE(*slot) : NULL;
 	*ret = o;
-	return LIKELY(o && o->known && o->forks == io.forks && !o->hidden) ? t : NULL;
+	if (UNLIKELY(!(o && o->known && o->forks == io.forks && !o->hidden)))
+		return NULL;
+	stream_look(t, f, o);
+	return t;
 }
 
 static inline bool stream_begin(struct io_span *c, const FILE *f, struct io_open **ret)
 {
-	return f && stream_fd(f) >= 0 && io_begin_fd(c, stream_fd(f), ret);
+	if (!f || stream_fd(f) < 0 || !io_begin_fd(c, stream_fd(f), ret))
+		return false;
+	if (LIKELY(*ret != NULL))
+		stream_look(c->thread, f, *ret);
+	return true;
 }
 
 #endif

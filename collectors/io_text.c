@@ -153,6 +153,18 @@ static size_t cwd_get(const char **ret)
 	return GET(cwd_bytes);
 }
 
+/* It is about to change, and what is named by it is told afterwards. */
+void io_cwd_keep(void)
+{
+	const char *at;
+	int saved = errno;
+	if (io_lock() == 0) {
+		(void)cwd_get(&at);
+		io_unlock();
+	}
+	errno = saved;
+}
+
 /* The last one is kept: whoever uses such paths does so many times with the same folder. */
 static size_t folder_get(int at, const char **ret)
 {
