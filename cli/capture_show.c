@@ -209,6 +209,38 @@ static void event_text(const struct iocap *c, size_t p, const struct io_event *e
 	(void)printf("\n");
 }
 
+/* The nth of its arguments that are paths or, where it has none, of the handles that have one. A name
+ * below a handle is a path, too. NULL: there is none. */
+static const char *path_of(const struct iocap *c, size_t p, const struct io_event *e, int nth)
+{
+	const char *l = io_call_info(e->call)->signature;
+	char letter = l && strchr(l, 'p') ? 'p' : 'h';
+	for (int i = 0; l && l[i] && l[i] != ':'; i++) {
+		const char *word = l[i] == letter ? word_of(c, p, letter, e->arg[i]) : NULL;
+		if (word && nth-- == 0)
+			return word;
+	}
+	return NULL;
+}
+
+/* Numbers of handles are good for following one; who adds up by file wants its path. */
+static void put_facts(const struct iocap *c, size_t p, const struct io_event *e)
+{
+	const struct io_call_info *info = io_call_info(e->call);
+	const char *path = path_of(c, p, e, 0), *other = path_of(c, p, e, 1);
+	(void)printf(",\"interface\":\"%s\",\"kind\":\"%s\",\"path\":",
+		     info->name ? io_interface_name(info->interface) : "?",
+		     info->name ? io_kind_name(info->kind) : "?");
+	if (path)
+		put_word(path);
+	else
+		(void)printf("null");
+	if (other) {
+		(void)printf(",\"other_path\":");
+		put_word(other);
+	}
+}
+
 static void event_json(const struct iocap *c, size_t p, const struct io_event *e)
 {
 	const struct iocap_process *f = iocap_process(c, p);
@@ -239,7 +271,9 @@ static void event_json(const struct iocap *c, size_t p, const struct io_event *e
 			     e->end_ns);
 	else
 		(void)printf(",\"begin_ns\":null,\"end_ns\":null");
-	(void)printf(",\"count\":%u}\n", e->count > 1 ? e->count : 1);
+	(void)printf(",\"count\":%u", e->count > 1 ? e->count : 1);
+	put_facts(c, p, e);
+	(void)printf("}\n");
 }
 
 int capture_show_events(const struct iocap *c, bool json, struct err *err)
