@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -58,6 +59,30 @@ static int measure_calls(void)
 		before = end;
 	}
 	return close(fd);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+/* Bits that each number has at least, for a coder that looks at each by itself. */
+static double entropy(const uint32_t *x)
+{
+	uint32_t *sorted = malloc(CALLS * sizeof *sorted);
+	double bits = 0;
+	if (!sorted)
+		return NAN;
+	memcpy(sorted, x, CALLS * sizeof *sorted);
+	qsort(sorted, CALLS, sizeof *sorted, by_value);
+	for (uint32_t i = 0, k; i < CALLS; i = k) {
+		for (k = i + 1; k < CALLS && sorted[k] == sorted[i]; k++) {
+		}
+		bits -= (double)(k - i) / CALLS * log2((double)(k - i) / CALLS);
+	}
+	free(sorted);
+	return bits;
 }
 
 static uint64_t state;
@@ -272,6 +297,10 @@ int main(int argc, char **argv)
 	int good = compare_all_live(argv[0]);
 	if (measure_calls())
 		return 1;
+	double of_gaps = entropy(gaps), of_lengths = entropy(lengths);
+	(void)printf("# times of real calls: entropy %.2f bits between calls, %.2f of durations: "
+		     "%.2f bytes a call\n",
+		     of_gaps, of_lengths, (of_gaps + of_lengths) / 8);
 	double clock = clock_cost_ns();
 	for (uint32_t period = 1; period <= 4096; period *= 4)
 		for (int random = 0; random < 2; random++) {

@@ -23,6 +23,7 @@
 #include "run/collector.h"
 #include "schema/iocap.h"
 #include "schema/iocap_alike.h"
+#include "schema/iocap_file.h"
 
 #define COMMAND "roimeter capture"
 #define OWN_VARIABLES 8
@@ -93,7 +94,7 @@ static int set_environment(struct session *s, struct err *err)
 			"configuration");
 	own[n++] = (struct env_pair){ "ROIMETER_LIBRARY", library };
 	own[n++] = (struct env_pair){ "ROIMETER_LOG", s->logs };
-	own[n++] = (struct env_pair){ "ROIMETER_EXEC", "profiled.0" };
+	own[n++] = (struct env_pair){ "ROIMETER_EXEC", IOCAP_EXEC_ALONE };
 	own[n++] = (struct env_pair){ "ROIMETER_CAPTURE", s->folder };
 	own[n++] = (struct env_pair){
 		"ROIMETER_CAPTURE_STEP",

@@ -5,8 +5,9 @@
 #include "core/iocap_impl.h"
 #include "lib/pages.h"
 
-#define TEXTS_EACH 4096
-#define TEXT_BYTES_MAX ((size_t)1 << 20) /* of a longer one, its beginning */
+#define TEXTS_EACH 1024 /* in a block; with so many bytes at most, or one: */
+#define TEXTS_BYTES 16384
+#define TEXT_BYTES_MAX ((size_t)1 << 17) /* of a longer one, its beginning */
 
 void iocap_names_done(struct names *n)
 {
@@ -18,31 +19,39 @@ void iocap_names_done(struct names *n)
 	(void)pages_resize(n->cache, INFO_CACHE * sizeof *n->cache, 0);
 }
 
-static void texts_write(struct iocap_writer *w)
+void iocap_texts_payload(struct iocap_writer *w)
+{
+	const struct names *n = &w->names;
+	w->payload.len = 0;
+	iocap_column_copy(&n->numbers, &w->payload, &w->scratch);
+	iocap_column_copy(&n->prefixes, &w->payload, &w->scratch);
+	iocap_column_copy(&n->suffixes, &w->payload, &w->scratch);
+	iocap_column_copy(&n->bytes, &w->payload, &w->scratch);
+}
+
+void iocap_texts_write(struct iocap_writer *w)
 {
 	struct names *n = &w->names;
 	if (!n->n)
 		return;
-	w->payload.len = 0;
-	iocap_column_write(&n->numbers, &w->payload, &w->scratch);
-	iocap_column_write(&n->prefixes, &w->payload, &w->scratch);
-	iocap_column_write(&n->suffixes, &w->payload, &w->scratch);
-	iocap_column_write(&n->bytes, &w->payload, &w->scratch);
+	iocap_texts_payload(w);
 	iocap_block_put(&w->out, IOCAP_B_TEXTS, 0, n->n, &w->payload);
+	n->numbers.n = n->prefixes.n = n->suffixes.n = n->bytes.n = 0;
 	n->n = 0;
 	n->last_bytes = 0; /* a block can be read by itself */
 	n->last_number = 0;
+	n->text_blocks++;
 }
 
-void iocap_names_write(struct iocap_writer *w)
+void iocap_infos_write(struct iocap_writer *w)
 {
 	struct names *n = &w->names;
-	texts_write(w);
-	if (n->pending_infos) {
-		iocap_block_put(&w->out, IOCAP_B_INFOS, 0, n->pending_infos, &n->infos);
-		n->infos.len = n->pending_infos = 0;
-		n->before = (struct iocap_handle){ 0 };
-	}
+	if (!n->pending_infos)
+		return;
+	iocap_block_put(&w->out, IOCAP_B_INFOS, 0, n->pending_infos, &n->infos);
+	n->infos.len = n->pending_infos = 0;
+	n->before = (struct iocap_handle){ 0 };
+	n->info_blocks++;
 }
 
 void iocap_put_text(struct iocap_writer *w, uint32_t number, const char *text, size_t bytes)
@@ -63,8 +72,8 @@ void iocap_put_text(struct iocap_writer *w, uint32_t number, const char *text, s
 	n->last_number = number;
 	n->last_bytes = bytes < sizeof n->last ? bytes : sizeof n->last;
 	memcpy(n->last, text, n->last_bytes);
-	if (++n->n == TEXTS_EACH || n->bytes.n > 65536)
-		texts_write(w);
+	if (++n->n == TEXTS_EACH || n->bytes.n > TEXTS_BYTES)
+		iocap_texts_write(w);
 }
 
 static bool same(const struct iocap_handle *a, const struct iocap_handle *b)
@@ -113,4 +122,5 @@ void iocap_put_handle(struct iocap_writer *w, const struct iocap_handle *h)
 				 iocap_zigzag((int64_t)h->number - n->last_handle - 1));
 	n->last_handle = h->number;
 	iocap_stream_symbol(w, s, symbol);
+	iocap_closed(w);
 }

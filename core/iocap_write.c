@@ -14,7 +14,11 @@
 #define BACKOFF_MAX 16u
 #define TIMES_EACH 65536u /* shared among streams */
 #define TIMES_EACH_MIN 1024u
-#define OPEN_BYTES 65536u /* a segment larger than this is rather closed than written again */
+/* Of what is under way, so much is rather written for good than once more with each flush: */
+#define OPEN_TIMES 4096u
+#define OPEN_VALUES 16384u
+#define OPEN_RUNS 16384u
+#define OPEN_SIGNATURES 4096u
 
 static void fail(struct iocap_writer *w, int rc)
 {
@@ -43,6 +47,12 @@ static unsigned share(const struct iocap_writer *w, unsigned all, unsigned least
 	return n < least ? least : n;
 }
 
+static void share_anew(struct iocap_writer *w)
+{
+	w->items_most = share(w, ITEMS_MAX, ITEMS_MIN);
+	w->times_most = share(w, TIMES_EACH, TIMES_EACH_MIN);
+}
+
 static unsigned number_of(const struct iocap_writer *w, const struct stream *s)
 {
 	return s == &w->streams[IOCAP_STREAMS] ? IOCAP_HANDLES : (unsigned)(s - w->streams);
@@ -50,11 +60,26 @@ static unsigned number_of(const struct iocap_writer *w, const struct stream *s)
 
 /* ---- blocks ---- */
 
-static void signatures_write(struct iocap_writer *w)
+/* Puts w->payload. What is under way says how many blocks of its kind the file has: when that has
+ * more, it is out of date. */
+static void put_block(struct iocap_writer *w, unsigned type, unsigned stream, size_t items)
 {
-	struct encoder *x = &w->encoder;
-	if (x->written == x->n)
-		return;
+	iocap_block_put(&w->out, type, stream, (uint32_t)items, &w->payload);
+}
+
+static void open_block(struct iocap_writer *w, unsigned type, unsigned stream, size_t items,
+		       uint32_t before)
+{
+	w->open_payload.len = 0;
+	iocap_varint_put(&w->open_payload, before);
+	iocap_bytes_put(&w->open_payload, w->payload.data, w->payload.len);
+	w->open_payload.failed |= w->payload.failed;
+	iocap_block_put(&w->open, type, stream, (uint32_t)items, &w->open_payload);
+}
+
+static void signatures_payload(struct iocap_writer *w)
+{
+	const struct encoder *x = &w->encoder;
 	w->payload.len = 0;
 	for (uint32_t k = x->written; k < x->n; k++) {
 		const struct iocap_signature *s = &x->items[k];
@@ -69,40 +94,59 @@ static void signatures_write(struct iocap_writer *w)
 			    s->how[i] == IOCAP_STEP || s->how[i] == IOCAP_DELTA)
 				iocap_varint_put(&w->payload, iocap_zigzag(s->value[i]));
 	}
-	iocap_block_put(&w->out, IOCAP_B_SIGNATURES, 0, x->n - x->written, &w->payload);
-	x->written = x->n;
 }
 
-static void columns_write(struct iocap_writer *w, struct stream *s)
+static void signatures_write(struct iocap_writer *w)
+{
+	struct encoder *x = &w->encoder;
+	if (x->written == x->n)
+		return;
+	signatures_payload(w);
+	put_block(w, IOCAP_B_SIGNATURES, 0, x->n - x->written);
+	x->written = x->n;
+	x->blocks++;
+}
+
+static size_t values_payload(struct iocap_writer *w, const struct stream *s)
 {
 	size_t n = 0;
-	for (unsigned k = 0; k < IOCAP_VALUES; k++)
+	w->payload.len = 0;
+	for (unsigned k = 0; k < IOCAP_VALUES; k++) {
 		n += s->values[k].n;
-	if (n) {
-		w->payload.len = 0;
-		for (unsigned k = 0; k < IOCAP_VALUES; k++)
-			iocap_column_write(&s->values[k], &w->payload, &w->scratch);
-		iocap_block_put(&w->out, IOCAP_B_VALUES, number_of(w, s), (uint32_t)n, &w->payload);
+		iocap_column_copy(&s->values[k], &w->payload, &w->scratch);
 	}
-	if (s->gaps.n) {
-		n = s->gaps.n;
-		w->payload.len = 0;
-		iocap_column_write(&s->gaps, &w->payload, &w->scratch);
-		iocap_column_write(&s->lengths, &w->payload, &w->scratch);
-		iocap_block_put(&w->out, IOCAP_B_TIMES, number_of(w, s), (uint32_t)n, &w->payload);
-	}
+	return n;
+}
+
+static void values_write(struct iocap_writer *w, struct stream *s)
+{
+	size_t n = values_payload(w, s);
+	for (unsigned k = 0; k < IOCAP_VALUES; k++)
+		s->values[k].n = 0;
+	if (!n)
+		return;
+	put_block(w, IOCAP_B_VALUES, number_of(w, s), n);
+	s->values_blocks++;
+}
+
+static void times_payload(struct iocap_writer *w, const struct stream *s)
+{
+	w->payload.len = 0;
+	iocap_column_copy(&s->gaps, &w->payload, &w->scratch);
+	iocap_column_copy(&s->lengths, &w->payload, &w->scratch);
+}
+
+static void times_write(struct iocap_writer *w, struct stream *s)
+{
+	if (!s->gaps.n)
+		return;
+	times_payload(w, s);
+	put_block(w, IOCAP_B_TIMES, number_of(w, s), s->gaps.n);
+	s->gaps.n = s->lengths.n = 0;
+	s->times_blocks++;
 }
 
 /* ---- segments ---- */
-
-static void list_run(struct stream *s)
-{
-	if (!s->run)
-		return;
-	iocap_column_put(&s->list_items, (uint64_t)s->run_symbol * 2);
-	iocap_column_put(&s->list_times, s->run - 1);
-	s->run = 0;
-}
 
 static void segment_head(struct iocap_writer *w, const struct stream *s, bool list)
 {
@@ -113,6 +157,29 @@ static void segment_head(struct iocap_writer *w, const struct stream *s, bool li
 	iocap_varint_put(&w->payload, list);
 }
 
+static void list_run(struct iocap_writer *w, struct stream *s)
+{
+	iocap_column_put(&s->list_items, (uint64_t)s->run_symbol * 2);
+	iocap_column_put(&s->list_times, s->run - 1);
+	if (s->list_items.failed || s->list_times.failed)
+		fail(w, -ENOMEM);
+	s->run = 0;
+}
+
+/* With the run that may still become longer. */
+static void list_payload(struct iocap_writer *w, struct stream *s)
+{
+	size_t n = s->list_items.n;
+	uint64_t run = s->run;
+	if (run)
+		list_run(w, s);
+	segment_head(w, s, true);
+	iocap_column_copy(&s->list_items, &w->payload, &w->scratch);
+	iocap_column_copy(&s->list_times, &w->payload, &w->scratch);
+	s->list_items.n = s->list_times.n = n;
+	s->run = run;
+}
+
 static void write_columns(struct iocap_writer *w, struct iocap_column *c, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -121,29 +188,33 @@ static void write_columns(struct iocap_writer *w, struct iocap_column *c, unsign
 	}
 }
 
-/* The grammar as a segment, or as a list when that is smaller: then true. */
-static bool grammar_segment(struct iocap_writer *w, struct stream *s)
+static void grammar_payload(struct iocap_writer *w, struct stream *s)
 {
 	struct iocap_column c[3] = { 0 };
-	bool ok = iocap_grammar_write(&s->grammar, &c[0], &c[1], &c[2]);
+	if (!iocap_grammar_write(&s->grammar, &c[0], &c[1], &c[2]))
+		fail(w, -ENOMEM);
 	segment_head(w, s, false);
 	write_columns(w, c, 3);
-	if (ok && s->grammar.runs < (uint64_t)s->grammar.items * 8 && s->grammar.items > 64) {
-		size_t as_rules = w->payload.len;
-		struct iocap_bytes rules = w->payload;
-		w->payload = (struct iocap_bytes){ 0 };
-		ok = iocap_grammar_list(&s->grammar, &c[0], &c[1]);
-		segment_head(w, s, true);
-		write_columns(w, c, 2);
-		if (ok && !w->payload.failed && w->payload.len < as_rules) {
-			iocap_bytes_done(&rules);
-			return true;
-		}
-		iocap_bytes_done(&w->payload);
-		w->payload = rules;
+}
+
+/* The grammar as a segment, or as a list when that is smaller: then true. */
+static bool grammar_or_list(struct iocap_writer *w, struct stream *s)
+{
+	struct iocap_column c[2] = { 0 };
+	grammar_payload(w, s);
+	if (s->grammar.runs >= (uint64_t)s->grammar.items * 8 || s->grammar.items <= 64)
+		return false;
+	struct iocap_bytes rules = w->payload;
+	w->payload = (struct iocap_bytes){ 0 };
+	bool ok = iocap_grammar_list(&s->grammar, &c[0], &c[1]);
+	segment_head(w, s, true);
+	write_columns(w, c, 2);
+	if (ok && !w->payload.failed && w->payload.len < rules.len) {
+		iocap_bytes_done(&rules);
+		return true;
 	}
-	if (!ok)
-		fail(w, -ENOMEM);
+	iocap_bytes_done(&w->payload);
+	w->payload = rules;
 	return false;
 }
 
@@ -161,24 +232,28 @@ static void segment_close(struct iocap_writer *w, struct stream *s)
 		return;
 	if (s->grammar.failed)
 		fail(w, -ENOMEM);
-	columns_write(w, s); /* before the segment, so that who sees that has them */
+	/* Before the segment, so that who sees that has them. Texts may come later: where blocks
+	 * end should not hang on when calls are handed over, so that ranks that are alike have the
+	 * same. */
+	values_write(w, s);
+	times_write(w, s);
 	signatures_write(w);
-	iocap_names_write(w);
+	if (s == &w->streams[IOCAP_STREAMS])
+		iocap_infos_write(w);
 	if (s->listing) {
-		list_run(s);
-		segment_head(w, s, true);
-		iocap_column_write(&s->list_items, &w->payload, &w->scratch);
-		iocap_column_write(&s->list_times, &w->payload, &w->scratch);
+		list_payload(w, s);
+		s->list_items.n = s->list_times.n = s->run = 0;
 		if (s->list_left && !--s->list_left)
 			s->listing = false;
 	} else {
-		if (grammar_segment(w, s))
+		if (grammar_or_list(w, s))
 			to_list(s);
 		else
 			s->backoff = 1;
 		iocap_grammar_reset(&s->grammar);
 	}
-	iocap_block_put(&w->out, IOCAP_B_SEGMENT, number_of(w, s), 0, &w->payload);
+	put_block(w, IOCAP_B_SEGMENT, number_of(w, s), 0);
+	w->closed = true;
 	s->first += s->symbols;
 	s->symbols = 0;
 	s->thread = s->model.thread;
@@ -203,7 +278,8 @@ void iocap_stream_symbol(struct iocap_writer *w, struct stream *s, uint32_t symb
 			s->run++;
 			return;
 		}
-		list_run(s);
+		if (s->run)
+			list_run(w, s);
 		s->run_symbol = symbol;
 		s->run = 1;
 		if (s->list_items.n >= RUNS_LISTED)
@@ -214,7 +290,7 @@ void iocap_stream_symbol(struct iocap_writer *w, struct stream *s, uint32_t symb
 	iocap_grammar_put(g, symbol);
 	if (g->failed)
 		fail(w, -ENOMEM);
-	else if (g->items >= share(w, ITEMS_MAX, ITEMS_MIN))
+	else if (g->items >= w->items_most)
 		segment_close(w, s);
 	else if (g->runs == RUNS_PATIENCE && g->items > RUNS_PATIENCE / 10 * 6)
 		give_up(w, s);
@@ -239,6 +315,7 @@ static struct stream *stream_of(struct iocap_writer *w, uint32_t thread)
 	if (!s->used || s->model.thread != thread) {
 		if (w->n_streams < IOCAP_STREAMS) {
 			s = &w->streams[w->n_streams++];
+			share_anew(w);
 			stream_new(w, s, thread);
 		} else {
 			s = &w->streams[0];
@@ -280,13 +357,26 @@ static void put_times(struct iocap_writer *w, struct stream *s, const struct io_
 		s->last_end = end;
 }
 
-static bool columns_full(const struct iocap_writer *w, const struct stream *s)
+/* Columns that are full are written. */
+static void columns_check(struct iocap_writer *w, struct stream *s)
 {
-	unsigned most = share(w, TIMES_EACH, TIMES_EACH_MIN);
-	bool full = s->gaps.n >= most;
-	for (unsigned k = 0; k < IOCAP_VALUES && !full; k++)
-		full = s->values[k].n >= most;
-	return full;
+	unsigned most = w->times_most;
+	bool full = false;
+	for (unsigned k = 0; k < IOCAP_VALUES; k++)
+		full |= s->values[k].n >= most;
+	if (full)
+		values_write(w, s);
+	if (s->gaps.n >= most)
+		times_write(w, s);
+	if (w->out.len)
+		give(w);
+}
+
+/* A segment is at its end: what it has of names is to be there, too, when the process is killed. */
+void iocap_closed(struct iocap_writer *w)
+{
+	if (w->closed)
+		iocap_flush(w, false);
 }
 
 void iocap_put_events(struct iocap_writer *w, const struct io_event *e, size_t n)
@@ -307,13 +397,11 @@ void iocap_put_events(struct iocap_writer *w, const struct io_event *e, size_t n
 		if (w->timed)
 			put_times(w, s, &e[i]);
 		iocap_stream_symbol(w, s, symbol);
-		if (columns_full(w, s)) {
-			columns_write(w, s);
-			give(w);
-		}
+		columns_check(w, s);
 	}
 	for (; i < n; i++)
 		w->dropped += e[i].count > 1 ? e[i].count : 1;
+	iocap_closed(w);
 }
 
 void iocap_put_dropped(struct iocap_writer *w, uint64_t calls)
@@ -358,6 +446,7 @@ int iocap_writer_new(struct iocap_writer **ret, const struct iocap_process *p,
 	w->step_ns = p->step_ns ? p->step_ns : 1;
 	w->names.cache = pages_resize(NULL, 0, INFO_CACHE * sizeof *w->names.cache);
 	w->streams[IOCAP_STREAMS].used = true;
+	share_anew(w);
 	if (!iocap_encoder_init(&w->encoder) || !w->names.cache) {
 		iocap_writer_free(w);
 		return -ENOMEM;
@@ -383,21 +472,52 @@ static void state_write(struct iocap_writer *w, struct iocap_bytes *out, bool fi
 	iocap_block_put(out, IOCAP_B_STATE, 0, 0, &w->payload);
 }
 
-/* The open segment of a stream, to be written anew the next time; closed when that is too much. */
+/* What is under way in a stream, to be written anew the next time; for good when that is much. */
 static void stream_flush(struct iocap_writer *w, struct stream *s)
 {
-	columns_write(w, s);
-	if (s->listing) {
+	unsigned number = number_of(w, s);
+	size_t n = values_payload(w, s);
+	if (n >= OPEN_VALUES)
+		values_write(w, s);
+	else if (n)
+		open_block(w, IOCAP_B_VALUES, number, n, s->values_blocks);
+	if (s->gaps.n >= OPEN_TIMES) {
+		times_write(w, s);
+	} else if (s->gaps.n) {
+		times_payload(w, s);
+		open_block(w, IOCAP_B_TIMES, number, s->gaps.n, s->times_blocks);
+	}
+	if (s->listing && s->list_items.n >= OPEN_RUNS) {
 		segment_close(w, s);
 		return;
 	}
-	if (s->grammar.items > OPEN_BYTES / 2) {
-		segment_close(w, s);
-		return;
+	if (s->listing)
+		list_payload(w, s);
+	else
+		grammar_payload(w, s);
+	iocap_block_put(&w->open, IOCAP_B_SEGMENT, number, 0, &w->payload);
+}
+
+/* Tables first: segments name what is in them. */
+static void tables_flush(struct iocap_writer *w)
+{
+	struct encoder *x = &w->encoder;
+	if (x->n - x->written >= OPEN_SIGNATURES) {
+		signatures_write(w);
+	} else if (x->n > x->written) {
+		signatures_payload(w);
+		open_block(w, IOCAP_B_SIGNATURES, 0, x->n - x->written, x->blocks);
 	}
-	bool list = grammar_segment(w, s);
-	(void)list;
-	iocap_block_put(&w->open, IOCAP_B_SEGMENT, number_of(w, s), 0, &w->payload);
+	struct names *n = &w->names;
+	if (n->n) {
+		iocap_texts_payload(w);
+		open_block(w, IOCAP_B_TEXTS, 0, n->n, n->text_blocks);
+	}
+	if (n->pending_infos) {
+		w->payload.len = 0;
+		iocap_bytes_put(&w->payload, n->infos.data, n->infos.len);
+		open_block(w, IOCAP_B_INFOS, 0, n->pending_infos, n->info_blocks);
+	}
 }
 
 void iocap_flush(struct iocap_writer *w, bool all)
@@ -408,14 +528,13 @@ void iocap_flush(struct iocap_writer *w, bool all)
 	if (w->rc || w->finished || !dirty || !w->sink.replace)
 		return;
 	w->open.len = 0;
+	tables_flush(w);
 	for (unsigned i = 0; i <= IOCAP_STREAMS; i++) {
 		struct stream *s = &w->streams[i];
 		if (s->used && s->symbols)
 			stream_flush(w, s);
 		s->dirty = false;
 	}
-	signatures_write(w);
-	iocap_names_write(w);
 	give(w);
 	state_write(w, &w->open, all);
 	if (w->open.failed)
@@ -424,6 +543,7 @@ void iocap_flush(struct iocap_writer *w, bool all)
 		fail(w, w->sink.replace(w->sink.self, w->open.data, w->open.len));
 	w->dropped_written = w->dropped;
 	w->open_used = true;
+	w->closed = false;
 }
 
 int iocap_finish(struct iocap_writer *w)
@@ -436,7 +556,8 @@ int iocap_finish(struct iocap_writer *w)
 			segment_close(w, s);
 	}
 	signatures_write(w);
-	iocap_names_write(w);
+	iocap_texts_write(w);
+	iocap_infos_write(w);
 	state_write(w, &w->out, true);
 	give(w);
 	w->finished = true;
@@ -466,6 +587,7 @@ void iocap_writer_free(struct iocap_writer *w)
 	iocap_bytes_done(&w->out);
 	iocap_bytes_done(&w->scratch);
 	iocap_bytes_done(&w->open);
+	iocap_bytes_done(&w->open_payload);
 	(void)pages_resize(w, sizeof *w, 0);
 }
 

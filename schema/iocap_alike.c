@@ -5,24 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/buf.h"
 #include "lib/file.h"
 #include "schema/iocap.h"
+#include "schema/iocap_view.h"
 
-#define MAGIC "roicapa\n"
 #define NAME_MAX_BYTES 255
-#define APART 6 /* bytes that are the same between two that differ, for two hunks to be worth it   \
-		 */
+/* Bytes that are the same between two that differ, for two hunks to be worth it. */
+#define APART 6
+#define FILE_MAX ((size_t)64 << 20)
 
 enum { B_BASE = 9, B_ALIKE = 10 };
 
 /* ---- blocks of a file ---- */
 
-struct blocks {
-	struct iocap_block_in *items;
-	size_t n, cap;
-};
-
-static bool list(struct blocks *b, const void *file, size_t n, const char *magic)
+bool iocap_blocks_list(struct iocap_blocks *b, const void *file, size_t n, const char *magic)
 {
 	const uint8_t *p = file;
 	if (n < 8 || memcmp(p, magic, 8) != 0)
@@ -43,22 +40,35 @@ static bool list(struct blocks *b, const void *file, size_t n, const char *magic
 	return in.at == in.end;
 }
 
+void iocap_blocks_done(struct iocap_blocks *b)
+{
+	free(b->items);
+	*b = (struct iocap_blocks){ 0 };
+}
+
 static size_t length(const struct iocap_block_in *b)
 {
 	return (size_t)(b->in.end - b->in.at);
 }
 
-/* The block of the same kind, and of these as many before it. */
-static size_t partner(const struct blocks *in, const struct blocks *of, size_t i)
+/* How far the base was looked through for blocks of each kind. */
+struct partners {
+	size_t at[IOCAP_B_STATE + 1][IOCAP_STREAMS + 1];
+};
+
+/* The base's next block of the same type and stream; base->n: there is none. Times are never alike.
+ */
+static size_t partner(struct partners *p, const struct iocap_blocks *base,
+		      const struct iocap_block_in *b)
 {
-	size_t before = 0, k = 0;
-	for (size_t j = 0; j < i; j++)
-		before += of->items[j].type == of->items[i].type &&
-			  of->items[j].stream == of->items[i].stream;
-	for (; k < in->n; k++)
-		if (in->items[k].type == of->items[i].type &&
-		    in->items[k].stream == of->items[i].stream && before-- == 0)
-			break;
+	if (b->type > IOCAP_B_STATE || b->type == IOCAP_B_TIMES)
+		return base->n;
+	unsigned stream = b->stream < IOCAP_STREAMS ? b->stream : IOCAP_STREAMS;
+	size_t k = p->at[b->type][stream];
+	while (k < base->n &&
+	       (base->items[k].type != b->type || base->items[k].stream != b->stream))
+		k++;
+	p->at[b->type][stream] = k < base->n ? k + 1 : k;
 	return k;
 }
 
@@ -107,35 +117,36 @@ static void put_block(struct iocap_bytes *out, const struct iocap_block_in *b)
 	iocap_block_put(out, b->type, b->stream, b->items, &payload);
 }
 
-bool iocap_alike_put(struct iocap_bytes *out, const void *file, size_t n, const void *base,
-		     size_t n_base, const char *base_name)
+bool iocap_alike_put(struct iocap_bytes *out, const void *file, size_t n,
+		     const struct iocap_blocks *base, const char *base_name)
 {
-	struct blocks a = { 0 }, b = { 0 };
+	struct iocap_blocks b = { 0 };
+	struct partners *next = calloc(1, sizeof *next);
 	struct iocap_bytes payload = { 0 };
-	bool good = list(&a, base, n_base, IOCAP_MAGIC) && list(&b, file, n, IOCAP_MAGIC) &&
+	bool good = next && iocap_blocks_list(&b, file, n, IOCAP_MAGIC) &&
 		    strlen(base_name) <= NAME_MAX_BYTES;
 	if (good) {
-		iocap_bytes_put(out, MAGIC, 8);
+		iocap_bytes_put(out, IOCAP_ALIKE_MAGIC, 8);
 		iocap_bytes_put(&payload, base_name, strlen(base_name));
 		iocap_block_put(out, B_BASE, 0, 0, &payload);
 	}
 	for (size_t i = 0; good && i < b.n; i++) {
 		const struct iocap_block_in *one = &b.items[i];
-		size_t k = partner(&a, &b, i);
+		size_t k = partner(next, base, one);
 		payload.len = 0;
 		iocap_varint_put(&payload, one->type);
 		iocap_varint_put(&payload, k);
-		if (k < a.n)
-			differ(&payload, &a.items[k], one);
-		if (k < a.n && payload.len < length(one))
+		if (k < base->n)
+			differ(&payload, &base->items[k], one);
+		if (k < base->n && payload.len < length(one))
 			iocap_block_put(out, B_ALIKE, one->stream, one->items, &payload);
 		else
 			put_block(out, one);
 	}
 	good = good && !out->failed && !payload.failed;
 	iocap_bytes_done(&payload);
-	free(a.items);
-	free(b.items);
+	iocap_blocks_done(&b);
+	free(next);
 	return good;
 }
 
@@ -145,7 +156,7 @@ const char *iocap_alike_base(const void *file, size_t n, size_t *ret_bytes)
 {
 	const uint8_t *p = file;
 	struct iocap_block_in b;
-	if (n < 8 || memcmp(p, MAGIC, 8) != 0)
+	if (n < 8 || memcmp(p, IOCAP_ALIKE_MAGIC, 8) != 0)
 		return NULL;
 	struct iocap_in in = { p + 8, p + n, false };
 	if (!iocap_block_get(&in, &b) || b.type != B_BASE || !length(&b) ||
@@ -156,45 +167,47 @@ const char *iocap_alike_base(const void *file, size_t n, size_t *ret_bytes)
 	return (const char *)b.in.at;
 }
 
-static bool get_alike(struct iocap_bytes *out, struct iocap_block_in b, const struct blocks *base,
-		      struct iocap_bytes *payload)
+bool iocap_alike_block(struct iocap_block_in *b, const struct iocap_blocks *base,
+		       struct iocap_bytes *payload)
 {
-	uint64_t type = iocap_varint(&b.in), k = iocap_varint(&b.in);
-	if (b.in.bad || k >= base->n || type > UINT16_MAX)
+	if (b->type != B_ALIKE)
+		return true;
+	struct iocap_in in = b->in;
+	uint64_t type = iocap_varint(&in), k = iocap_varint(&in);
+	if (in.bad || k >= base->n || type > UINT16_MAX || type == B_ALIKE)
 		return false;
 	struct iocap_in from = base->items[k].in;
 	payload->len = 0;
-	while (b.in.at < b.in.end && !b.in.bad && !from.bad) {
-		size_t copy = iocap_varint(&b.in), leave = iocap_varint(&b.in),
-		       n = iocap_varint(&b.in);
-		const uint8_t *same = iocap_take(&from, copy), *put = iocap_take(&b.in, n);
+	while (in.at < in.end && !in.bad && !from.bad) {
+		size_t copy = iocap_varint(&in), leave = iocap_varint(&in), n = iocap_varint(&in);
+		const uint8_t *same = iocap_take(&from, copy), *put = iocap_take(&in, n);
 		if (!same || !put || !iocap_take(&from, leave))
 			return false;
 		iocap_bytes_put(payload, same, copy);
 		iocap_bytes_put(payload, put, n);
 	}
 	iocap_bytes_put(payload, from.at, (size_t)(from.end - from.at));
-	iocap_block_put(out, (unsigned)type, b.stream, b.items, payload);
-	return !b.in.bad && !from.bad && !out->failed;
+	b->type = (unsigned)type;
+	b->in = (struct iocap_in){ payload->data, payload->data + payload->len, false };
+	return !in.bad && !from.bad && !payload->failed;
 }
 
-bool iocap_alike_get(struct iocap_bytes *out, const void *file, size_t n, const void *base,
-		     size_t n_base)
+bool iocap_alike_get(struct iocap_bytes *out, const void *file, size_t n,
+		     const struct iocap_blocks *base)
 {
-	struct blocks a = { 0 }, b = { 0 };
+	struct iocap_blocks b = { 0 };
 	struct iocap_bytes payload = { 0 };
-	bool good = list(&a, base, n_base, IOCAP_MAGIC) && list(&b, file, n, MAGIC) && b.n;
+	bool good = iocap_blocks_list(&b, file, n, IOCAP_ALIKE_MAGIC) && b.n;
 	if (good)
 		iocap_bytes_put(out, IOCAP_MAGIC, 8);
-	for (size_t i = 1; good && i < b.n; i++)
-		if (b.items[i].type == B_ALIKE)
-			good = get_alike(out, b.items[i], &a, &payload);
-		else
+	for (size_t i = 1; good && i < b.n; i++) {
+		good = iocap_alike_block(&b.items[i], base, &payload);
+		if (good)
 			put_block(out, &b.items[i]);
+	}
 	good = good && !out->failed;
 	iocap_bytes_done(&payload);
-	free(a.items);
-	free(b.items);
+	iocap_blocks_done(&b);
 	return good;
 }
 
@@ -207,10 +220,19 @@ static int is_ours(const struct dirent *e)
 }
 
 struct kept {
-	struct buf bytes;
+	struct iocap_view file;
+	struct iocap_blocks blocks;
 	char *program;
 	const char *name;
 };
+
+static void kept_done(struct kept *k)
+{
+	iocap_blocks_done(&k->blocks);
+	iocap_view_close(&k->file);
+	free(k->program);
+	*k = (struct kept){ 0 };
+}
 
 /* Its program, when the file is whole and finished; else NULL. */
 static char *program_of(const char *path)
@@ -225,17 +247,16 @@ static char *program_of(const char *path)
 	return copy;
 }
 
-static size_t shrink(const char *path, const struct buf *file, const struct kept *base)
+static size_t shrink(const char *path, const struct iocap_view *file, const struct kept *base)
 {
 	struct iocap_bytes out = { 0 }, back = { 0 };
 	size_t less = 0;
-	if (iocap_alike_put(&out, file->data, file->len, base->bytes.data, base->bytes.len,
-			    base->name) &&
-	    out.len < file->len - file->len / 16 &&
-	    iocap_alike_get(&back, out.data, out.len, base->bytes.data, base->bytes.len) &&
-	    back.len == file->len && memcmp(back.data, file->data, back.len) == 0 &&
+	if (iocap_alike_put(&out, file->p, file->n, &base->blocks, base->name) &&
+	    out.len < file->n - file->n / 16 &&
+	    iocap_alike_get(&back, out.data, out.len, &base->blocks) && back.len == file->n &&
+	    memcmp(back.data, file->p, back.len) == 0 &&
 	    file_write(path, out.data, out.len, NULL) == 0)
-		less = file->len - out.len;
+		less = file->n - out.len;
 	iocap_bytes_done(&out);
 	iocap_bytes_done(&back);
 	return less;
@@ -244,22 +265,22 @@ static size_t shrink(const char *path, const struct buf *file, const struct kept
 static size_t one_file(const char *path, const char *name, struct kept *bases, size_t *n_bases,
 		       size_t max)
 {
-	struct buf file = { .max = (size_t)1 << 34 };
-	char *program = program_of(path);
+	struct kept one = { .program = program_of(path), .name = name };
 	size_t k = 0, less = 0;
-	if (!program || file_read(&file, path, NULL) || memcmp(file.data, IOCAP_MAGIC, 8) != 0)
+	if (!one.program || iocap_view_open(&one.file, path, NULL) || one.file.n > FILE_MAX ||
+	    memcmp(one.file.p, IOCAP_MAGIC, 8) != 0)
 		goto done;
-	while (k < *n_bases && strcmp(bases[k].program, program) != 0)
+	while (k < *n_bases && strcmp(bases[k].program, one.program) != 0)
 		k++;
 	if (k < *n_bases) {
-		less = shrink(path, &file, &bases[k]);
-	} else if (*n_bases < max) {
-		bases[(*n_bases)++] = (struct kept){ file, program, name };
+		less = shrink(path, &one.file, &bases[k]);
+	} else if (*n_bases < max &&
+		   iocap_blocks_list(&one.blocks, one.file.p, one.file.n, IOCAP_MAGIC)) {
+		bases[(*n_bases)++] = one;
 		return 0;
 	}
 done:
-	free(program);
-	buf_done(&file);
+	kept_done(&one);
 	return less;
 }
 
@@ -277,10 +298,8 @@ size_t iocap_alike_folder(const char *folder)
 			less += one_file(path.data, names[i]->d_name, bases, &n_bases, PROGRAMS);
 		buf_done(&path);
 	}
-	for (size_t i = 0; i < n_bases; i++) {
-		free(bases[i].program);
-		buf_done(&bases[i].bytes);
-	}
+	for (size_t i = 0; i < n_bases; i++)
+		kept_done(&bases[i]);
 	for (int i = 0; i < n; i++)
 		free(names[i]);
 	free(names);

@@ -1,8 +1,9 @@
 /* How a capture puts numbers into bytes. A column is many numbers of one kind: each becomes a token
  * (the number itself when it is small, else its magnitude to five bits behind the leading one) and
- * the bits below. Tokens are entropy coded (rANS, frequencies per block), bits stand as they are. A
- * column of few numbers, or of one number only, is written shorter. Blocks are what a file consists
- * of. */
+ * the bits below. Tokens are entropy coded (rANS, frequencies per block), bits stand as they are.
+ * Numbers that come often have a token of their own: durations are, since clocks tick in steps of
+ * some nanoseconds. A column of few numbers, or of one number only, is written shorter. Blocks are
+ * what a file consists of. */
 #ifndef SCHEMA_IOCAP_CODE_H
 #define SCHEMA_IOCAP_CODE_H
 
@@ -35,20 +36,19 @@ static inline int64_t iocap_unzigzag(uint64_t x)
 /* ---- columns ---- */
 
 #define IOCAP_TOKENS 1920
+#define IOCAP_OWN_TOKENS 1024 /* for numbers that come often: behind the others */
 
 struct iocap_column {
-	uint16_t *tokens;
+	uint64_t *x;
 	size_t n, cap;
-	struct iocap_bytes low; /* the bits below, least significant first */
-	uint64_t bits;
-	unsigned n_bits;
-	size_t varint_bytes; /* what the numbers would be as varints */
-	uint64_t first;
-	bool constant, failed; /* all equal first; no memory */
+	bool failed; /* no memory */
 };
 
 void iocap_column_put(struct iocap_column *c, uint64_t x);
-/* Appends the column and empties it. scratch is used on the way. */
+/* Appends the column. scratch is used on the way; out->failed says when there was no memory. */
+void iocap_column_copy(const struct iocap_column *c, struct iocap_bytes *out,
+		       struct iocap_bytes *scratch);
+/* The same, and empties it. */
 void iocap_column_write(struct iocap_column *c, struct iocap_bytes *out,
 			struct iocap_bytes *scratch);
 void iocap_column_done(struct iocap_column *c);

@@ -54,8 +54,10 @@ static int next_times(struct iocap_cursor *at, struct err *err)
 	if (at->time_block == at->s->times.n)
 		return iocap_bad(at->p, err, "a stream has fewer times than calls");
 	struct iocap_in in = at->s->times.items[at->time_block++].in;
+	const uint8_t *begin = in.at;
 	at->gaps = iocap_column_read(&in, COLUMN_MAX, &at->n_times);
 	at->lengths = iocap_column_read(&in, COLUMN_MAX, &n);
+	iocap_view_past(&at->p->file, begin, in.at);
 	return in.bad || n != at->n_times ? iocap_bad(at->p, err, "a column of times") : 0;
 }
 

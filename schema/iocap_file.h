@@ -9,6 +9,9 @@
 
 #define IOCAP_PATH_BYTES 4096
 
+/* ROIMETER_EXEC of a program of which a capture is wanted and nothing else: nobody counts then. */
+#define IOCAP_EXEC_ALONE "profiled.capture"
+
 struct iocap_file {
 	/* The file, and the two beside it; a program may close what it does not know, so before
 	 * each use it is looked whether it is still the same file. fd -1: not open. */

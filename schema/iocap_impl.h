@@ -4,13 +4,14 @@
 #define SCHEMA_IOCAP_IMPL_H
 
 #include "lib/arena.h"
-#include "lib/buf.h"
 #include "schema/iocap.h"
+#include "schema/iocap_alike.h"
 #include "schema/iocap_code.h"
 #include "schema/iocap_model.h"
+#include "schema/iocap_view.h"
 
-#define COLUMN_MAX ((size_t)1 << 22) /* numbers in one; writers make far smaller ones */
-#define HANDLES_MAX ((uint64_t)1 << 27)
+#define COLUMN_MAX ((size_t)1 << 19) /* numbers in one; writers make smaller ones */
+#define HANDLES_MAX ((uint64_t)1 << 25)
 
 struct place {
 	struct iocap_in in; /* of a block's payload */
@@ -50,13 +51,13 @@ struct text {
 
 struct rprocess {
 	const char *name; /* of the file, for sentences */
-	struct buf file, open;
-	struct iocap_bytes plain; /* of a file that was stored as what differs from another */
+	struct iocap_view file, open;
 	struct iocap_process facts;
 	struct iocap_sums sums;
 	struct text *texts;
-	size_t n_texts, texts_cap;
+	size_t n_texts, texts_cap, text_bytes;
 	bool texts_sorted;
+	size_t text_blocks, info_blocks, signature_blocks;
 	struct iocap_handle *infos; /* number: not used */
 	size_t n_infos, infos_cap;
 	struct iocap_signature *signatures;
@@ -79,9 +80,11 @@ struct iocap {
 	struct arena arena;
 };
 
-/* Reads all blocks of p->file and of what was under way. */
+/* Reads all blocks of a file, of what was under way (NULL: nothing was), and of the base where the
+ * file is stored as what differs from another (else NULL). */
 int iocap_process_read(struct iocap *c, struct rprocess *p, const void *bytes, size_t n,
-		       const void *open, size_t n_open, struct err *err);
+		       const struct iocap_blocks *base, const void *open, size_t n_open,
+		       struct err *err);
 void iocap_process_free(struct rprocess *p);
 
 /* -EINVAL with a sentence when it contradicts itself, -ENOMEM. */

@@ -5,11 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "lib/file.h"
-#include "schema/iocap_alike.h"
 #include "schema/iocap_impl.h"
-
-#define FILE_MAX ((size_t)1 << 40)
 
 /* ---- opening ---- */
 
@@ -36,23 +32,20 @@ static const uint8_t *find_open(struct rprocess *p, struct iocap *c, size_t *ret
 	uint64_t best_turn = 0;
 	for (int i = 0; i < 2; i++) {
 		const char *path = arena_printf(&c->arena, "%s-open%d", p->name, i);
-		struct buf b = { .max = FILE_MAX };
-		struct stat st;
+		struct iocap_view v = { 0 };
 		uint64_t turn;
 		size_t n;
-		if (!path || stat(path, &st) != 0 || file_read(&b, path, NULL)) {
-			buf_done(&b);
+		if (!path || iocap_view_open(&v, path, NULL))
 			continue;
-		}
-		const uint8_t *got = iocap_open_get(b.data, b.len, &turn, &n);
+		const uint8_t *got = iocap_open_get(v.p, v.n, &turn, &n);
 		if (got && (!best || turn > best_turn)) {
-			buf_done(&p->open);
-			p->open = b;
+			iocap_view_close(&p->open);
+			p->open = v;
 			best = got;
 			best_turn = turn;
 			*ret_n = n;
 		} else {
-			buf_done(&b);
+			iocap_view_close(&v);
 		}
 	}
 	return best;
@@ -66,19 +59,19 @@ static int open_alike(struct iocap *c, struct rprocess *p, const char *name, siz
 	const char *path =
 		arena_printf(&c->arena, "%.*s%.*s", slash ? (int)(slash + 1 - p->name) : 0, p->name,
 			     (int)n, name);
-	struct buf base = { .max = FILE_MAX };
-	int rc = path ? file_read(&base, path, err) : err_set(err, -ENOMEM, "out of memory");
-	if (!rc && !iocap_alike_get(&p->plain, p->file.data, p->file.len, base.data, base.len))
-		rc = err_set(err, -EINVAL,
-			     "%s: the capture is stored as what differs from %s, and does not "
-			     "belong to that file",
-			     p->name, path);
-	else if (rc)
+	struct iocap_view base = { 0 };
+	struct iocap_blocks blocks = { 0 };
+	int rc = path ? iocap_view_open(&base, path, err) : err_set(err, -ENOMEM, "out of memory");
+	if (rc)
 		rc = err_wrap(err, rc, "%s: it is stored as what differs from another", p->name);
-	buf_done(&base);
-	if (!rc)
-		rc = iocap_process_read(c, p, p->plain.data, p->plain.len, NULL, 0, err);
-	p->sums.bytes = p->file.len;
+	else if (!iocap_blocks_list(&blocks, base.p, base.n, IOCAP_MAGIC))
+		rc = err_set(err, -EINVAL,
+			     "%s: the capture is stored as what differs from %s, which is damaged",
+			     p->name, path);
+	else
+		rc = iocap_process_read(c, p, p->file.p, p->file.n, &blocks, NULL, 0, err);
+	iocap_blocks_done(&blocks);
+	iocap_view_close(&base);
 	return rc;
 }
 
@@ -86,18 +79,16 @@ static int open_file(struct iocap *c, const char *path, struct err *err)
 {
 	struct rprocess *p;
 	int rc = add(c, path, &p, err);
-	if (rc)
-		return rc;
-	p->file.max = FILE_MAX;
-	rc = file_read(&p->file, path, err);
+	if (!rc)
+		rc = iocap_view_open(&p->file, path, err);
 	if (rc)
 		return rc;
 	size_t n = 0, n_base = 0;
-	const char *base = iocap_alike_base(p->file.data, p->file.len, &n_base);
+	const char *base = iocap_alike_base(p->file.p, p->file.n, &n_base);
 	if (base)
 		return open_alike(c, p, base, n_base, err);
 	const uint8_t *open = find_open(p, c, &n);
-	return iocap_process_read(c, p, p->file.data, p->file.len, open, n, err);
+	return iocap_process_read(c, p, p->file.p, p->file.n, NULL, open, n, err);
 }
 
 static bool is_ours(const char *name)
@@ -162,7 +153,7 @@ int iocap_open_bytes(struct iocap **ret, const void *bytes, size_t n, const char
 	struct rprocess *p = NULL;
 	int rc = c ? add(c, name, &p, err) : err_set(err, -ENOMEM, "out of memory");
 	if (!rc)
-		rc = iocap_process_read(c, p, bytes, n, NULL, 0, err);
+		rc = iocap_process_read(c, p, bytes, n, NULL, NULL, 0, err);
 	if (rc)
 		iocap_close(c);
 	else

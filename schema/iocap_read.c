@@ -6,6 +6,12 @@
 
 #include "schema/iocap_impl.h"
 
+#define PAST_EACH ((ptrdiff_t)8 << 20) /* bytes of a mapped file, then they may leave memory */
+/* A text begins as the one before does: a small file could become any amount of texts. Writers' are
+ * far from this. */
+#define TEXTS_FOR_BYTE 512u
+#define TEXTS_ALWAYS ((size_t)64 << 20)
+
 static int no_memory(struct err *err)
 {
 	return err_set(err, -ENOMEM, "out of memory");
@@ -51,6 +57,10 @@ static int read_texts(struct iocap *c, struct rprocess *p, struct iocap_in *in, 
 		number += iocap_unzigzag(x[0][i]) + 1;
 		size_t prefix = x[1][i], suffix = x[2][i];
 		if (prefix > before || suffix > n[3] - at || number < 0 || number > UINT32_MAX)
+			goto done;
+		p->text_bytes += prefix + suffix;
+		if (p->text_bytes > TEXTS_ALWAYS &&
+		    p->text_bytes - TEXTS_ALWAYS > p->sums.bytes * TEXTS_FOR_BYTE)
 			goto done;
 		if (iocap_more((void **)&p->texts, p->n_texts, &p->texts_cap, sizeof *p->texts))
 			rc = -ENOMEM;
@@ -180,7 +190,8 @@ static int note(struct places *places, struct iocap_in in, struct err *err)
 	return 0;
 }
 
-static int read_block(struct iocap *c, struct rprocess *p, struct iocap_block_in *b,
+/* open: of what was under way. */
+static int read_block(struct iocap *c, struct rprocess *p, struct iocap_block_in *b, bool open,
 		      struct err *err)
 {
 	struct iocap_sums *sums = &p->sums;
@@ -194,16 +205,19 @@ static int read_block(struct iocap *c, struct rprocess *p, struct iocap_block_in
 		return read_facts(c, p, &b->in, err);
 	case IOCAP_B_TEXTS:
 		sums->table_bytes += bytes;
+		p->text_blocks++;
 		return read_texts(c, p, &b->in, err);
 	case IOCAP_B_INFOS:
 		sums->table_bytes += bytes;
+		p->info_blocks++;
 		return read_infos(p, b, err);
 	case IOCAP_B_SIGNATURES:
 		sums->table_bytes += bytes;
+		p->signature_blocks++;
 		return read_signatures(p, b, err);
 	case IOCAP_B_SEGMENT:
 		sums->symbol_bytes += bytes;
-		return read_segment(p, s, b->in, false, err);
+		return read_segment(p, s, b->in, open, err);
 	case IOCAP_B_VALUES:
 		sums->value_bytes += bytes;
 		return note(&s->values, b->in, err);
@@ -222,8 +236,30 @@ static int read_block(struct iocap *c, struct rprocess *p, struct iocap_block_in
 	}
 }
 
-/* What was under way when the process ended: it fits when all that was there then still is. */
-static int read_open(struct rprocess *p, const void *bytes, size_t n, size_t good, struct err *err)
+/* How many blocks of its kind the file itself has; UINT64_MAX: of this kind nobody says. */
+static uint64_t blocks_like(struct rprocess *p, const struct iocap_block_in *b)
+{
+	const struct rstream *s = stream_of(p, b->stream);
+	switch (b->type) {
+	case IOCAP_B_TEXTS:
+		return p->text_blocks;
+	case IOCAP_B_INFOS:
+		return p->info_blocks;
+	case IOCAP_B_SIGNATURES:
+		return p->signature_blocks;
+	case IOCAP_B_VALUES:
+		return s ? s->values.n : UINT64_MAX;
+	case IOCAP_B_TIMES:
+		return s ? s->times.n : UINT64_MAX;
+	default:
+		return UINT64_MAX;
+	}
+}
+
+/* What was under way when the process ended: it fits when all that was there then still is. Of a
+ * kind of which more came later, it is in that. */
+static int read_open(struct iocap *c, struct rprocess *p, const void *bytes, size_t n, size_t good,
+		     struct err *err)
 {
 	struct iocap_in in = { bytes, (const uint8_t *)bytes + n, false }, look = in;
 	struct iocap_block_in b;
@@ -243,11 +279,10 @@ static int read_open(struct rprocess *p, const void *bytes, size_t n, size_t goo
 	p->sums.finished = finished && wanted == good; /* nothing came after */
 	int rc = 0;
 	while (!rc && iocap_block_get(&in, &b)) {
-		struct rstream *s = stream_of(p, b.stream);
-		if (b.type == IOCAP_B_SEGMENT && s)
-			rc = read_segment(p, s, b.in, true, err);
+		uint64_t has = blocks_like(p, &b);
+		if (b.type == IOCAP_B_SEGMENT || (has < UINT64_MAX && iocap_varint(&b.in) == has))
+			rc = read_block(c, p, &b, true, err);
 	}
-	p->sums.symbol_bytes += n;
 	return rc;
 }
 
@@ -269,30 +304,76 @@ static int sum_up(struct rprocess *p, struct err *err)
 	return 0;
 }
 
+/* The next block, as it was; 0: there is none. What is made of the base's stays in the arena. */
+static int next_block(struct iocap *c, struct rprocess *p, struct iocap_in *in,
+		      const struct iocap_blocks *base, struct iocap_block_in *b, struct err *err)
+{
+	struct iocap_bytes payload = { 0 };
+	if (!iocap_block_get(in, b))
+		return 0;
+	int rc = 1;
+	if (base && !iocap_alike_block(b, base, &payload)) {
+		rc = payload.failed
+			     ? no_memory(err)
+			     : err_set(err, -EINVAL,
+				       "%s: the capture is stored as what differs from another "
+				       "file, and does not belong to the one that is there",
+				       p->name);
+	} else if (payload.len) {
+		uint8_t *copy = arena_alloc(&c->arena, payload.len);
+		if (copy)
+			memcpy(copy, payload.data, payload.len);
+		b->in = (struct iocap_in){ copy, copy ? copy + payload.len : NULL, false };
+		rc = copy ? 1 : no_memory(err);
+	}
+	iocap_bytes_done(&payload);
+	return rc;
+}
+
+static int read_file(struct iocap *c, struct rprocess *p, struct iocap_in *in,
+		     const struct iocap_blocks *base, struct err *err)
+{
+	const uint8_t *past = in->at;
+	struct iocap_block_in b;
+	bool first = true;
+	int rc;
+	if (base)
+		(void)iocap_block_get(in, &b); /* says whose base */
+	while ((rc = next_block(c, p, in, base, &b, err)) > 0) {
+		if (first != (b.type == IOCAP_B_PROCESS))
+			return iocap_bad(p, err, "its beginning");
+		first = false;
+		rc = read_block(c, p, &b, false, err);
+		if (rc)
+			return rc;
+		if (in->at - past > PAST_EACH) {
+			iocap_view_past(&p->file, past, in->at);
+			past = in->at;
+		}
+	}
+	return rc;
+}
+
 int iocap_process_read(struct iocap *c, struct rprocess *p, const void *bytes, size_t n,
-		       const void *open, size_t n_open, struct err *err)
+		       const struct iocap_blocks *base, const void *open, size_t n_open,
+		       struct err *err)
 {
 	const uint8_t *begin = bytes;
-	if (n < 8 || memcmp(begin, IOCAP_MAGIC, 8) != 0)
+	if (n < 8 || memcmp(begin, base ? IOCAP_ALIKE_MAGIC : IOCAP_MAGIC, 8) != 0)
 		return err_set(
 			err, -EINVAL,
 			"%s: no capture: it does not begin as one does; wanted is the folder "
 			"that `roimeter capture -o` made",
 			p->name);
 	struct iocap_in in = { begin + 8, begin + n, false };
-	struct iocap_block_in b;
 	p->sums.bytes = n;
-	for (bool first = true; iocap_block_get(&in, &b); first = false) {
-		if (first != (b.type == IOCAP_B_PROCESS))
-			return iocap_bad(p, err, "its beginning");
-		int rc = read_block(c, p, &b, err);
-		if (rc)
-			return rc;
-	}
+	int rc = read_file(c, p, &in, base, err);
+	if (rc)
+		return rc;
 	if (!p->facts.step_ns)
 		return err_set(err, -EINVAL, "%s: the capture is cut in its beginning", p->name);
 	p->sums.damaged = in.at != in.end;
-	int rc = open ? read_open(p, open, n_open, (size_t)(in.at - begin), err) : 0;
+	rc = open ? read_open(c, p, open, n_open, (size_t)(in.at - begin), err) : 0;
 	return rc ? rc : sum_up(p, err);
 }
 
@@ -311,8 +392,7 @@ void iocap_process_free(struct rprocess *p)
 	free(p->handle_numbers);
 	free(p->handle_infos);
 	iocap_symbols_free(&p->decoded);
-	buf_done(&p->file);
-	iocap_bytes_done(&p->plain);
-	buf_done(&p->open);
+	iocap_view_close(&p->file);
+	iocap_view_close(&p->open);
 	free(p);
 }

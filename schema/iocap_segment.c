@@ -223,7 +223,9 @@ int iocap_walk_value(struct walk *w, enum iocap_value kind, int64_t *ret, struct
 		struct iocap_in in = w->s->values.items[w->values[kind].block++].in;
 		for (unsigned k = 0; k < kind; k++)
 			(void)iocap_column_skip(&in);
+		const uint8_t *begin = in.at;
 		w->values[kind].x = iocap_column_read(&in, COLUMN_MAX, &w->values[kind].n);
+		iocap_view_past(&w->p->file, begin, in.at);
 		if (in.bad)
 			return iocap_bad(w->p, err, "a column of values");
 	}

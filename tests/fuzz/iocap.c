@@ -1,12 +1,14 @@
-/* Any bytes as the file of a capture. The first byte says how: 0 the file as it is; else blocks,
- * each type, stream, items, length (one byte, one, one, two) and payload, which get the sums that a
- * whole file has. What opens can be walked: calls that are counted are there, or it is said why
- * not. */
+/* Any bytes as the file of a capture. The first byte says how: 0 the file as it is; 2 as 1, of a
+ * base (length of its part in two bytes) and then of a file that is stored as what differs from it;
+ * else blocks, each type, stream, items, length (one byte, one, one, two) and payload, which get
+ * the sums that a whole file has. What opens can be walked: calls that are counted are there, or it
+ * is said why not. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "schema/iocap.h"
+#include "schema/iocap_alike.h"
 #include "schema/iocap_code.h"
 
 #define EVENTS_MAX 5000
@@ -14,9 +16,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static void build(const uint8_t *p, size_t n, struct iocap_bytes *out)
+static void build(const uint8_t *p, size_t n, const char *magic, struct iocap_bytes *out)
 {
-	iocap_bytes_put(out, IOCAP_MAGIC, 8);
+	iocap_bytes_put(out, magic, 8);
 	while (n >= 5) {
 		size_t want = (size_t)p[3] | (size_t)p[4] << 8, len = want < n - 5 ? want : n - 5;
 		struct iocap_bytes payload = { .data = (uint8_t *)(uintptr_t)(p + 5), .len = len };
@@ -24,6 +26,25 @@ static void build(const uint8_t *p, size_t n, struct iocap_bytes *out)
 		p += 5 + len;
 		n -= 5 + len;
 	}
+}
+
+/* A file of what differs from another, back as it was. */
+static void build_alike(const uint8_t *p, size_t n, struct iocap_bytes *out)
+{
+	size_t want = n < 2 ? 0 : (size_t)p[0] | (size_t)p[1] << 8;
+	size_t n_base = n < 2 ? 0 : want < n - 2 ? want : n - 2;
+	struct iocap_bytes base = { 0 }, alike = { 0 };
+	struct iocap_blocks blocks = { 0 };
+	if (n < 2)
+		return;
+	build(p + 2, n_base, IOCAP_MAGIC, &base);
+	build(p + 2 + n_base, n - 2 - n_base, IOCAP_ALIKE_MAGIC, &alike);
+	if (iocap_blocks_list(&blocks, base.data, base.len, IOCAP_MAGIC) &&
+	    !iocap_alike_get(out, alike.data, alike.len, &blocks))
+		out->len = 0;
+	iocap_blocks_done(&blocks);
+	iocap_bytes_done(&base);
+	iocap_bytes_done(&alike);
 }
 
 static void walk(const struct iocap *c)
@@ -66,8 +87,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct err err = { "" };
 	if (!n)
 		return 0;
-	if (data[0])
-		build(data + 1, n - 1, &file);
+	if (data[0] == 2)
+		build_alike(data + 1, n - 1, &file);
+	else if (data[0])
+		build(data + 1, n - 1, IOCAP_MAGIC, &file);
 	else
 		iocap_bytes_put(&file, data + 1, n - 1);
 	uint8_t *exact = malloc(file.len ? file.len : 1);

@@ -1,9 +1,11 @@
 /* A capture against a plain list of the same calls: what is read is what was put, times included,
  * whatever was called and wherever the file ends. */
+#define _DEFAULT_SOURCE
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -326,6 +328,100 @@ static void cut_anywhere_the_rest_is_read(void **s)
 	program_done(&p);
 }
 
+static void put_file(const char *folder, const char *name, const void *head, size_t n_head,
+		     const void *bytes, size_t n)
+{
+	char path[256];
+	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *f = fopen(path, "wb");
+	assert_non_null(f);
+	assert_int_equal(fwrite(head, 1, n_head, f), n_head);
+	assert_int_equal(fwrite(bytes, 1, n, f), n);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* What a process that is killed now leaves: at least what it had at its last flush, with the names
+ * of all that is named. */
+static void killed_now(const char *folder, const struct memory *m, const struct program *p,
+		       size_t least)
+{
+	uint8_t head[IOCAP_OPEN_HEAD];
+	char path[256];
+	struct err err = { "" };
+	struct iocap *c;
+	struct iocap_cursor *k;
+	struct io_event e;
+	iocap_open_head(head, 1, m->open, m->n_open);
+	put_file(folder, "p.iocap", "", 0, m->data, m->n);
+	put_file(folder, "p.iocap-open1", head, sizeof head, m->open, m->n_open);
+	(void)snprintf(path, sizeof path, "%s/p.iocap", folder);
+	if (iocap_open(&c, path, &err))
+		fail_msg("%s", err.text);
+	assert_false(iocap_sums(c, 0)->finished);
+	assert_true(prefix_is_good(c, p) >= least);
+	assert_int_equal(iocap_begin(&k, c, 0, 0, &err), 0);
+	while (iocap_next(k, &e, NULL, &err) > 0)
+		if (e.call == IO_open) {
+			assert_non_null(iocap_text(c, 0, (uint32_t)e.arg[0], NULL));
+			assert_non_null(iocap_handle(c, 0, (uint32_t)e.result));
+		}
+	iocap_end(k);
+	iocap_close(c);
+}
+
+static void put_name(struct iocap_writer *w, const struct program *p, uint32_t *texts,
+		     const struct io_event *e)
+{
+	for (; *texts < e->arg[0]; (*texts)++) {
+		char text[64];
+		size_t n;
+		program_text(*texts + 1, text, &n);
+		iocap_put_text(w, *texts + 1, text, n);
+	}
+	iocap_put_handle(w, &p->handles[e->result - 4]);
+}
+
+static void killed_at_any_time_it_leaves_its_last_flush(void **s)
+{
+	(void)s;
+	char folder[] = "/tmp/roimeter-iocap-XXXXXX", path[256];
+	assert_non_null(mkdtemp(folder));
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		struct program p = { .now = 5, .dice = seed };
+		struct memory m = { 0 };
+		struct iocap_writer *w = program_writer(&m, true, 1);
+		uint32_t texts = 0;
+		size_t flushed = 0;
+		while (p.n < 130000) {
+			uint32_t h = program_open(&p, 1 + p.n_texts * (program_dice(&p, 2) == 0));
+			for (uint64_t i = program_dice(&p, seed == 1 ? 9 : 400); i; i--)
+				program_rw(&p, seed % 2 ? IO_pwrite : IO_pread, h,
+					   seed == 2 ? (int64_t)program_dice(&p, 999) : 64,
+					   (int64_t)program_dice(&p, 1 << 20), true);
+			program_close(&p, h);
+		}
+		for (size_t i = 0; i < p.n; i++) {
+			if (p.events[i].call == IO_open)
+				put_name(w, &p, &texts, &p.events[i]);
+			iocap_put_events(w, &p.events[i], 1);
+			if (program_dice(&p, 3000) == 0) {
+				iocap_flush(w, false);
+				flushed = i + 1;
+			}
+			if (flushed && (program_dice(&p, 9000) == 0 || i + 1 == flushed))
+				killed_now(folder, &m, &p, flushed);
+		}
+		iocap_writer_free(w);
+		memory_done(&m);
+		program_done(&p);
+	}
+	(void)snprintf(path, sizeof path, "%s/p.iocap", folder);
+	(void)unlink(path);
+	(void)snprintf(path, sizeof path, "%s/p.iocap-open1", folder);
+	(void)unlink(path);
+	(void)rmdir(folder);
+}
+
 static void a_full_disk_leaves_what_was_before(void **s)
 {
 	(void)s;
@@ -476,27 +572,29 @@ static void ranks_that_are_alike_are_stored_once(void **s)
 		rank_file(&a, 1, timed);
 		rank_file(&b, 2, timed);
 		struct iocap_bytes out = { 0 }, back = { 0 };
-		assert_true(iocap_alike_put(&out, b.data, b.n, a.data, a.n, "rank1"));
+		struct iocap_blocks base = { 0 };
+		assert_true(iocap_blocks_list(&base, a.data, a.n, IOCAP_MAGIC));
+		assert_true(iocap_alike_put(&out, b.data, b.n, &base, "rank1"));
 		print_message("%zu bytes, as what differs %zu\n", b.n, out.len);
 		if (!timed)
 			assert_true(out.len < b.n / 2);
 		size_t n;
 		assert_memory_equal(iocap_alike_base(out.data, out.len, &n), "rank1", 5);
-		assert_true(iocap_alike_get(&back, out.data, out.len, a.data, a.n));
+		assert_true(iocap_alike_get(&back, out.data, out.len, &base));
 		assert_int_equal(back.len, b.n);
 		assert_memory_equal(back.data, b.data, b.n);
 		for (size_t i = 0; i < out.len; i++) { /* cut, and changed */
 			back.len = 0;
 			/* Cut between two blocks it is a capture that ends early. */
-			assert_true(!iocap_alike_get(&back, out.data, i, a.data, a.n) ||
-				    back.len < b.n);
+			assert_true(!iocap_alike_get(&back, out.data, i, &base) || back.len < b.n);
 			out.data[i] ^= 0x11;
 			back.len = 0;
-			assert_false(iocap_alike_get(&back, out.data, out.len, a.data, a.n));
+			assert_false(iocap_alike_get(&back, out.data, out.len, &base));
 			out.data[i] ^= 0x11;
 		}
 		iocap_bytes_done(&out);
 		iocap_bytes_done(&back);
+		iocap_blocks_done(&base);
 		memory_done(&a);
 		memory_done(&b);
 	}
@@ -510,6 +608,7 @@ int main(void)
 		cmocka_unit_test(many_open_files),
 		cmocka_unit_test(regular_patterns_are_small),
 		cmocka_unit_test(cut_anywhere_the_rest_is_read),
+		cmocka_unit_test(killed_at_any_time_it_leaves_its_last_flush),
 		cmocka_unit_test(a_full_disk_leaves_what_was_before),
 		cmocka_unit_test(hostile_rules_are_refused),
 		cmocka_unit_test(ranks_that_are_alike_are_stored_once),
