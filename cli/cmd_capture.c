@@ -21,6 +21,7 @@
 #include "lib/opt.h"
 #include "node/program.h"
 #include "run/collector.h"
+#include "run/command.h"
 #include "schema/iocap.h"
 #include "schema/iocap_alike.h"
 #include "schema/iocap_file.h"
@@ -145,18 +146,22 @@ static int run_command(struct session *s, char **argv, int *ret_status, struct e
 
 static void tell_nothing(const struct session *s, const char *command)
 {
-	char path[PATH_MAX];
-	const char *why =
-		program_find(path, sizeof path, command) ? program_unreachable(path) : NULL;
-	if (why)
-		(void)fprintf(stderr, "warn  capture %s: nothing could be watched: %s %s\n",
-			      s->output, path, why);
+	struct arena a = { 0 };
+	char cwd[PATH_MAX], why[2 * PATH_MAX + 256];
+	int missing;
+	const char *path = getcwd(cwd, sizeof cwd)
+				   ? command_find(&a, command, cwd, getenv("PATH"), &missing)
+				   : NULL;
+	if (path && program_unreachable(why, sizeof why, path))
+		(void)fprintf(stderr, "warn  capture %s: nothing could be watched: %s\n",
+			      s->output, why);
 	else
 		(void)fprintf(stderr,
 			      "warn  capture %s: no process of the command could be watched; is "
 			      "what it starts statically linked, or does it change its "
 			      "privileges?\n",
 			      s->output);
+	arena_free(&a);
 }
 
 /* What came of it, in a line; the command's own answer is passed on. */

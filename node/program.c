@@ -3,15 +3,16 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define SEGMENTS_MOST 4096 /* programs have about a dozen */
+#define INTERPRETERS_MOST 5
 
 /* Where the segments are; 64 and 32 bits differ in the widths alone. */
 struct segments {
@@ -89,9 +90,29 @@ enum program_kind program_kind_of(const char *path)
 	return kind;
 }
 
-const char *program_unreachable(const char *path)
+/* "#!  /bin/sh -e": "/bin/sh". As the kernel does, from the first 256 bytes alone. */
+static bool interpreter_of(const char *path, char *ret, size_t n)
 {
-	switch (program_kind_of(path)) {
+	char head[257] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t got = fd < 0 ? -1 : pread(fd, head, sizeof head - 1, 0);
+	if (fd >= 0)
+		(void)close(fd);
+	if (got < 3 || memcmp(head, "#!", 2) != 0)
+		return false;
+	const char *from = head + 2 + strspn(head + 2, " \t");
+	size_t len = strcspn(from, " \t\n");
+	/* A name that is cut off is not taken for another one. */
+	if (!len || len >= n || from + len == head + sizeof head - 1)
+		return false;
+	memcpy(ret, from, len);
+	ret[len] = '\0';
+	return true;
+}
+
+static const char *why_not(enum program_kind kind)
+{
+	switch (kind) {
 	case PROGRAM_STATIC:
 		return "is linked statically: nothing can be preloaded into it";
 	case PROGRAM_SETUID:
@@ -104,18 +125,25 @@ const char *program_unreachable(const char *path)
 	return NULL;
 }
 
-bool program_find(char *ret, size_t n, const char *name)
+bool program_unreachable(char *ret, size_t n, const char *path)
 {
-	const char *at = getenv("PATH");
-	if (strchr(name, '/'))
-		return (size_t)snprintf(ret, n, "%s", name) < n;
-	while (at) {
-		size_t len = strcspn(at, ":");
-		int wrote = len ? snprintf(ret, n, "%.*s/%s", (int)len, at, name)
-				: snprintf(ret, n, "%s", name);
-		if (wrote > 0 && (size_t)wrote < n && access(ret, X_OK) == 0)
-			return true;
-		at = at[len] ? at + len + 1 : NULL;
+	char at[PATH_MAX], next[PATH_MAX];
+	enum program_kind kind = program_kind_of(path);
+	const char *why = why_not(kind);
+	(void)snprintf(at, sizeof at, "%s", path);
+	/* An interpreter may be a script itself; the kernel follows that five times. */
+	for (int i = 0; i < INTERPRETERS_MOST && kind == PROGRAM_SCRIPT; i++) {
+		if (!interpreter_of(at, next, sizeof next))
+			return false;
+		(void)snprintf(at, sizeof at, "%s", next);
+		kind = program_kind_of(at);
+		why = why_not(kind);
 	}
-	return false;
+	if (!why)
+		return false;
+	if (strcmp(at, path) == 0)
+		(void)snprintf(ret, n, "%s %s", path, why);
+	else
+		(void)snprintf(ret, n, "%s is a script of %s, which %s", path, at, why);
+	return true;
 }

@@ -1,5 +1,5 @@
 /* What a program's file is, as far as it matters to libraries that are preloaded into it. Reads the
- * file's first bytes and its table of segments; runs nothing. */
+ * file's first bytes and its table of segments, and those of its interpreter; runs nothing. */
 #ifndef NODE_PROGRAM_H
 #define NODE_PROGRAM_H
 
@@ -10,7 +10,7 @@ enum program_kind {
 	PROGRAM_UNKNOWN, /* can't be read, or is neither of these */
 	PROGRAM_DYNAMIC, /* asks for a loader: LD_PRELOAD works */
 	PROGRAM_STATIC,  /* an ELF file that asks for none: nothing can be preloaded into it */
-	PROGRAM_SCRIPT,  /* begins with "#!": its interpreter counts */
+	PROGRAM_SCRIPT,  /* begins with "#!": its interpreter counts (program_unreachable) */
 	PROGRAM_SETUID,  /* dynamic, and runs as somebody else: the loader preloads nothing of ours
 			  */
 };
@@ -18,11 +18,8 @@ enum program_kind {
 /* path as given, no search in PATH. */
 enum program_kind program_kind_of(const char *path);
 
-/* "is linked statically: ...", where the file itself is why nothing is preloaded into it; else
- * NULL. */
-const char *program_unreachable(const char *path);
-
-/* Where a command of this name is, by PATH, as execvp takes it; ret has room for n bytes. */
-bool program_find(char *ret, size_t n, const char *name);
+/* Where the file itself, or that of the interpreter it asks for, is why nothing is preloaded into it:
+ * true, with "PATH is linked statically: ..." in ret. */
+bool program_unreachable(char *ret, size_t n, const char *path);
 
 #endif

@@ -1,7 +1,9 @@
 /* See unseen.h. */
+#define _GNU_SOURCE
 #include "run/unseen.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "node/program.h"
@@ -30,11 +32,11 @@ static bool has_picture(const struct capture *c, const char *stream)
 
 static int note(struct capture *c, const char *path)
 {
-	const char *why = path ? program_unreachable(path) : NULL;
-	const char *text = why ? arena_printf(&c->arena, NOTE_PROGRAM "%s %s", path, why) : "";
+	char why[2 * PATH_MAX + 256];
 	size_t told = 0;
-	if (!why)
+	if (!path || !program_unreachable(why, sizeof why, path))
 		return 0;
+	const char *text = arena_printf(&c->arena, NOTE_PROGRAM "%s", why);
 	for (size_t i = 0; text && i < c->notes.n; i++) {
 		told += strncmp(c->notes.items[i], NOTE_PROGRAM, strlen(NOTE_PROGRAM)) == 0;
 		if (strcmp(c->notes.items[i], text) == 0)

@@ -16,12 +16,17 @@
 
 static char path[] = "/tmp/roimeter-program-XXXXXX";
 
-static void put(const void *bytes, size_t n)
+static void put_as(const char *file, const void *bytes, size_t n)
 {
-	FILE *f = fopen(path, "w");
+	FILE *f = fopen(file, "w");
 	assert_non_null(f);
 	assert_int_equal(fwrite(bytes, 1, n, f), n);
 	assert_int_equal(fclose(f), 0);
+}
+
+static void put(const void *bytes, size_t n)
+{
+	put_as(path, bytes, n);
 }
 
 struct made {
@@ -68,6 +73,45 @@ static void a_script_is_one(void **state)
 	assert_int_equal(program_kind_of(path), PROGRAM_SCRIPT);
 }
 
+/* The interpreter that a script asks for may be static, or a script that asks for such a one. */
+static void a_script_of_a_static_interpreter_is_not_reached(void **state)
+{
+	(void)state;
+	char script[sizeof path + 8], other[sizeof path + 8], why[1024], text[256];
+	struct made m = elf(PT_LOAD);
+	put(&m, sizeof m);
+	(void)snprintf(script, sizeof script, "%s.sh", path);
+	(void)snprintf(other, sizeof other, "%s.two", path);
+	(void)snprintf(text, sizeof text, "#! %s -x\ntrue\n", path);
+	put_as(script, text, strlen(text));
+	(void)snprintf(text, sizeof text, "#!%s\n", script);
+	put_as(other, text, strlen(text));
+	const char *const files[] = { script, other };
+	for (int i = 0; i < 2; i++) {
+		assert_true(program_unreachable(why, sizeof why, files[i]));
+		(void)snprintf(text, sizeof text, "%s is a script of %s, which is linked statically",
+			       files[i], path);
+		assert_int_equal(strncmp(why, text, strlen(text)), 0);
+	}
+	assert_true(program_unreachable(why, sizeof why, path));
+	assert_non_null(strstr(why, " is linked statically"));
+	m = elf(PT_INTERP);
+	put(&m, sizeof m);
+	assert_false(program_unreachable(why, sizeof why, script));
+	/* One that asks for itself, for nothing, for a name without an end. */
+	(void)snprintf(text, sizeof text, "#!%s\n", script);
+	put_as(script, text, strlen(text));
+	assert_false(program_unreachable(why, sizeof why, script));
+	put_as(script, "#! \n", 4);
+	assert_false(program_unreachable(why, sizeof why, script));
+	memset(text, 'x', sizeof text);
+	memcpy(text, "#!/", 3);
+	put_as(script, text, sizeof text);
+	assert_false(program_unreachable(why, sizeof why, script));
+	(void)unlink(script);
+	(void)unlink(other);
+}
+
 /* Cut, of the other byte order, with a table past the end: nothing is known. */
 static void what_is_broken_is_unknown(void **state)
 {
@@ -94,6 +138,7 @@ int main(void)
 		cmocka_unit_test(this_one_is_dynamic),
 		cmocka_unit_test(one_without_a_loader_is_static),
 		cmocka_unit_test(a_script_is_one),
+		cmocka_unit_test(a_script_of_a_static_interpreter_is_not_reached),
 		cmocka_unit_test(what_is_broken_is_unknown),
 	};
 	int fd = mkstemp(path);
