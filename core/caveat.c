@@ -122,6 +122,7 @@ const struct caveat_code caveat_codes[] = {
 	{ "recorder_scope", "What Recorder does not see or keep." },
 	{ "recorder_wrap", "Times of a trace of Recorder are too early behind a gap that was too long for it." },
 	{ "recorder_bytes_unknown", "Of some accesses a trace of Recorder does not tell the bytes; sums that need them are null." },
+	{ "recorder_offsets_unknown", "Of some accesses a trace of Recorder does not tell where they begin; patterns and sizes of files are without them." },
 	{ "dxt_capture", "A capture of Darshan's DXT has reads and writes alone." },
 	{ "io_capture_cut", "A process had more accesses than can be put in order; the others are not in the capture." },
 	{ 0 },

@@ -85,6 +85,8 @@ static const struct recorder_mapping mappings[] = {
 	{ "MPI_File_write_ordered", IO_MPI_File_write_ordered, "0.23." },
 	{ "MPI_File_iread", IO_MPI_File_iread, "0.23." },
 	{ "MPI_File_iwrite", IO_MPI_File_iwrite, "0.23." },
+	{ "MPI_File_iread_all", IO_MPI_File_iread_all, "0.23." },
+	{ "MPI_File_iwrite_all", IO_MPI_File_iwrite_all, "0.23." },
 	{ "MPI_File_iread_shared", IO_MPI_File_iread_shared, "0.23." },
 	{ "MPI_File_iwrite_shared", IO_MPI_File_iwrite_shared, "0.23." },
 	{ "MPI_File_read_all_begin", IO_MPI_File_read_all_begin, "0.23" },
@@ -97,6 +99,8 @@ static const struct recorder_mapping mappings[] = {
 	{ "MPI_File_write_at_all", IO_MPI_File_write_at_all, "02.34." },
 	{ "MPI_File_iread_at", IO_MPI_File_iread_at, "02.34." },
 	{ "MPI_File_iwrite_at", IO_MPI_File_iwrite_at, "02.34." },
+	{ "MPI_File_iread_at_all", IO_MPI_File_iread_at_all, "02.34." },
+	{ "MPI_File_iwrite_at_all", IO_MPI_File_iwrite_at_all, "02.34." },
 	{ "MPI_File_read_at_all_begin", IO_MPI_File_read_at_all_begin, "02.34" },
 	{ "MPI_File_write_at_all_begin", IO_MPI_File_write_at_all_begin, "02.34" },
 };

@@ -279,6 +279,7 @@ struct mapped {
 	struct str made, path, type; /* type: of the elements */
 	bool product;                /* a factor of the bytes was seen */
 	bool lacking;                /* bytes that should be there are not a number */
+	bool nowhere;                /* nor is the offset */
 };
 
 static void put_arg(struct mapped *m, size_t place, struct str s)
@@ -306,6 +307,9 @@ static void put_arg(struct mapped *m, size_t place, struct str s)
 		m->lacking = m->lacking || !recorder_number(s, to) || *to < 0;
 		if (*to < 0)
 			*to = 0;
+		break;
+	case 'o':
+		m->nowhere = m->nowhere || !recorder_number(s, to);
 		break;
 	default:
 		(void)recorder_number(s, to);
@@ -379,7 +383,8 @@ static void put_moved(struct mapped *m)
 	m->to->bytes_unknown = m->lacking;
 	if (offset && offset < strchr(signature, ':')) {
 		bool view = h && h->view;
-		e->at = view ? -1 : e->arg[offset - signature];
+		m->to->place_unknown = m->nowhere;
+		e->at = view || m->nowhere ? -1 : e->arg[offset - signature];
 	} else if (h && m->info->interface != IO_MPIIO) {
 		e->at = h->at;
 		if (h->at >= 0 && (m->lacking || __builtin_add_overflow(h->at, e->result, &h->at)))
@@ -395,7 +400,10 @@ static void put_position(struct mapped *m)
 		h->view = true;
 	if ((e->call != IO_lseek && e->call != IO_fseek) || !h)
 		return;
-	if (e->arg[2] == 0)
+	m->to->place_unknown = m->nowhere;
+	if (m->nowhere)
+		h->at = -1;
+	else if (e->arg[2] == 0)
 		h->at = e->arg[1];
 	else if (e->arg[2] != 1 || (h->at >= 0 && __builtin_add_overflow(h->at, e->arg[1], &h->at)))
 		h->at = -1;

@@ -37,6 +37,7 @@ struct recorder_event {
 	unsigned mpi;         /* of RECORDER_MPI */
 	struct io_event event; /* of RECORDER_FILE: without times and thread */
 	bool bytes_unknown;   /* it moves some, and the trace does not tell how many */
+	bool place_unknown;   /* it has an offset, and the trace does not tell it */
 	uint32_t handle;      /* that it is of; 0: none */
 };
 

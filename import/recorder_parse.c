@@ -7,6 +7,7 @@
 
 #define PLAIN_BYTES_MAX ((uint64_t)1 << 30)
 #define ENTRIES_MAX ((uint32_t)1 << 27)
+#define USER_FUNCTION 255 /* of the program, traced by -finstrument-functions */
 
 static uint32_t u32_at(const char *p)
 {
@@ -122,7 +123,9 @@ int recorder_table_parse(struct recorder_table *ret, struct arena *a, struct str
 				       "damaged", name, id, n);
 		seen[id] = true;
 		take_key(&ret->keys[id], b.p + at, length, f->function_bytes);
-		if (ret->keys[id].function >= n_functions)
+		if (ret->keys[id].function == USER_FUNCTION && n_functions <= USER_FUNCTION)
+			ret->keys[id].function = (uint32_t)n_functions;
+		else if (ret->keys[id].function >= n_functions)
 			return err_set(err, -EINVAL, "%s: function %u of %zu: the table is damaged", name,
 				       ret->keys[id].function, n_functions);
 		at += length;

@@ -29,6 +29,7 @@ struct reading {
 	uint64_t *others;           /* calls of functions that have no place in a record */
 	double *last;               /* of each process, in ticks */
 	uint64_t backward;          /* calls that end before they begin */
+	uint64_t placeless;         /* accesses whose offset the trace does not tell */
 	/* of the process that is under way */
 	unsigned char around[DEPTH_MAX]; /* 1 + interface of the calls that it is in; 0: another */
 	uint64_t threads[THREADS_KEPT];
@@ -103,6 +104,7 @@ static void take_call(struct reading *g, const struct recorder_call *call, struc
 		recorder_count_mpi(g->count, e);
 	if (!file)
 		return;
+	g->placeless += e->place_unknown;
 	recorder_count_event(g->count, e);
 	if (g->capture)
 		iocap_put_events(g->capture->writer, &e->event, 1);
@@ -218,11 +220,23 @@ static int put_wrap(struct record *rec, const struct reading *g)
 			     num_duration(a, WRAP * g->r->tick_s));
 }
 
+/* Recorder can keep an offset as a formula of a rank, and not of which group of processes. */
+static int put_placeless(struct record *rec, const struct reading *g)
+{
+	if (!g->placeless)
+		return 0;
+	return record_caveat(rec, "recorder_offsets_unknown",
+			     "Of %llu accesses the trace does not tell where they begin (a formula in place of "
+			     "a number): the order and the ends of files do not know of them, and a capture has "
+			     "them at 0.",
+			     (unsigned long long)g->placeless);
+}
+
 static int put_others(struct record *rec, const struct reading *g)
 {
 	struct buf list = { 0 };
 	size_t told = 0;
-	for (size_t i = 0; i < g->r->n_functions; i++)
+	for (size_t i = 0; i <= g->r->n_functions; i++)
 		if (g->others[i] && told++ < OTHERS_TOLD)
 			buf_printf(&list, "%s%s %llu", told > 1 ? ", " : "", g->r->functions[i],
 				   (unsigned long long)g->others[i]);
@@ -251,6 +265,8 @@ static int put_limits(struct record *rec, const struct reading *g)
 		rc = put_cut(rec, g->r);
 	if (!rc)
 		rc = put_wrap(rec, g);
+	if (!rc)
+		rc = put_placeless(rec, g);
 	return rc ? rc : put_others(rec, g);
 }
 
@@ -263,7 +279,7 @@ static int put_nulls(struct record *rec)
 					     "io.device_write_bytes", "io.cgroup_read_bytes",
 					     "io.cgroup_write_bytes", "io.dropped_ops",
 					     "context.process_wall_s", "io.whole.read_bytes",
-					     "io.whole.write_bytes",  "io.series" };
+					     "io.whole.write_bytes",  "io.series", "io.files.layout" };
 	int rc = 0;
 	for (size_t i = 0; i < sizeof never / sizeof *never && !rc; i++)
 		rc = record_null(rec, never[i], "not_supported");

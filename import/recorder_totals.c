@@ -83,7 +83,7 @@ static int put_all(json_t *out, struct recorder *r, struct err *err)
 		if (!rc && put_rank(out, r, i, &s))
 			rc = err_set(err, -ENOMEM, "out of memory");
 	}
-	for (size_t i = 0; i < r->n_functions && !rc; i++) {
+	for (size_t i = 0; i <= r->n_functions && !rc; i++) {
 		json_int_t before = json_integer_value(json_object_get(functions, r->functions[i]));
 		if (s.functions[i] &&
 		    json_object_set_new(functions, r->functions[i],

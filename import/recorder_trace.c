@@ -19,6 +19,7 @@
 #define FILE_BYTES_MAX ((size_t)1 << 30)
 #define RANKS_MAX (1 << 22)
 #define FUNCTIONS_MAX 65536
+#define USER_FUNCTION "user_function"
 
 static uint32_t u32_at(const char *p)
 {
@@ -111,6 +112,14 @@ static bool is_newest(const char *path)
 	return yes;
 }
 
+static int oldest_layout(const char *path, struct err *err)
+{
+	return err_set(err, -ENOTSUP,
+		       "%s: a trace of a Recorder before 2.3 (0.itf): that layout is not read; write it with "
+		       "Recorder 2.3 to 3.0",
+		       path);
+}
+
 static int look_at_path(struct recorder *r, struct err *err)
 {
 	struct stat st;
@@ -122,6 +131,8 @@ static int look_at_path(struct recorder *r, struct err *err)
 		return S_ISREG(st.st_mode) && is_newest(r->path)
 			       ? newest_layout(r->path, err)
 			       : err_set(err, -EINVAL, "%s is no folder: a trace of Recorder is one", r->path);
+	if (is_there(r, "0.itf"))
+		return oldest_layout(r->path, err);
 	if (is_there(r, "recorder.mt"))
 		return 0;
 	if (is_there(r, "recorder.dat"))
@@ -156,6 +167,20 @@ static bool names_from(struct str b, size_t at)
 	return b.p[at] != '\n';
 }
 
+static int add_function(struct recorder *r, size_t *cap, const char *name, size_t n)
+{
+	const char **functions = arena_grow(&r->arena, r->functions, cap, r->n_functions + 1,
+					    sizeof *functions);
+	/* Early releases name what they wrap, not what was called. */
+	bool wrapper = n > 5 && memcmp(name, "PMPI_", 5) == 0;
+	char *copy = arena_strndup(&r->arena, name + wrapper, n - wrapper);
+	if (!functions || !copy)
+		return -ENOMEM;
+	r->functions = functions;
+	functions[r->n_functions++] = copy;
+	return 0;
+}
+
 static int take_functions(struct recorder *r, struct str b, struct err *err)
 {
 	static const size_t places[] = { 32, 40, 1024 };
@@ -169,19 +194,17 @@ static int take_functions(struct recorder *r, struct str b, struct err *err)
 	while (at < b.n) {
 		const char *end = memchr(b.p + at, '\n', b.n - at);
 		size_t n = end ? (size_t)(end - b.p) - at : b.n - at;
-		const char **functions = arena_grow(&r->arena, r->functions, &cap, r->n_functions + 1,
-						    sizeof *functions);
-		char *name = arena_strndup(&r->arena, b.p + at, n);
-		if (!functions || !name)
-			return err_set(err, -ENOMEM, "out of memory");
-		r->functions = functions;
 		if (r->n_functions >= FUNCTIONS_MAX)
 			return err_set(err, -EINVAL, "%s/recorder.mt: more than %d functions", r->path,
 				       FUNCTIONS_MAX);
-		if (n || end)
-			functions[r->n_functions++] = name;
+		if (add_function(r, &cap, b.p + at, n))
+			return err_set(err, -ENOMEM, "out of memory");
 		at += n + 1;
 	}
+	/* Behind them what the program itself had traced of its own functions: no number of the list. */
+	if (add_function(r, &cap, USER_FUNCTION, strlen(USER_FUNCTION)))
+		return err_set(err, -ENOMEM, "out of memory");
+	r->n_functions--;
 	return 0;
 }
 
@@ -237,13 +260,63 @@ static int take_table(struct recorder *r, const char *file, struct recorder_tabl
 	return rc ? rc : recorder_table_parse(*ret, &r->arena, b, r->n_functions, name, err);
 }
 
-/* ug.mt: which grammar each rank has, and how many there are; ug.cfg: they, one behind the other. */
+/* One grammar: the next packed block of all that are left, or where left is NULL a file of its own. */
+static int take_grammar(struct recorder *r, uint32_t i, uint32_t n, struct str *left, size_t n_keys,
+			XXH3_state_t *hash, struct err *err)
+{
+	char file[48];
+	struct str plain = { 0 };
+	size_t used = 0;
+	(void)snprintf(file, sizeof file, "%u.cfg", i);
+	const char *name = path_of(r, left ? "ug.cfg" : file);
+	if (!name)
+		return err_set(err, -ENOMEM, "out of memory");
+	int rc = left ? recorder_block(&r->arena, *left, &plain, &used, name, err)
+		      : take_file(r, file, &plain, hash, err);
+	if (left && rc == 0)
+		rc = err_set(err, -EINVAL, "%s: %u of %u grammars are there: it is cut or damaged", name, i, n);
+	if (rc < 0)
+		return rc;
+	if (left) {
+		left->p += used;
+		left->n -= used;
+	}
+	return recorder_grammar_parse(&r->grammars[i], &r->arena, plain, n_keys, name, err);
+}
+
+/* Which grammar each process has; one whose times are not there is missing. */
+static int share_grammars(struct recorder *r, const struct recorder_table *table, struct str which,
+			  struct err *err)
+{
+	for (size_t i = 0; i < r->n_ranks; i++) {
+		char times[48];
+		uint32_t g = u32_at(which.p + 4 * i);
+		if (g >= r->n_grammars)
+			return err_set(err, -EINVAL, "%s/ug.mt: process %zu has grammar %u of %zu", r->path, i,
+				       g, r->n_grammars);
+		(void)snprintf(times, sizeof times, "%zu.ts", i);
+		r->ranks[i].table = table;
+		if (r->times_at || is_there(r, times)) {
+			r->ranks[i].grammar = &r->grammars[g];
+			continue;
+		}
+		r->n_missing++;
+		r->ranks[i].missing = arena_strdup(&r->arena, times);
+		if (!r->ranks[i].missing)
+			return err_set(err, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+/* ug.mt: which grammar each rank has, and how many there are. They are in ug.cfg, one behind the other;
+ * releases before 2.5 with shared tables have a file for each. */
 static int take_shared_grammars(struct recorder *r, const struct recorder_table *table,
 				XXH3_state_t *hash, struct err *err)
 {
 	struct str which, b;
+	bool together = is_there(r, "ug.cfg");
 	int rc = take_file(r, "ug.mt", &which, hash, err);
-	if (!rc)
+	if (!rc && together)
 		rc = take_file(r, "ug.cfg", &b, hash, err);
 	if (rc)
 		return rc;
@@ -254,31 +327,10 @@ static int take_shared_grammars(struct recorder *r, const struct recorder_table 
 	r->grammars = arena_array(&r->arena, n, sizeof *r->grammars);
 	if (!r->grammars)
 		return err_set(err, -ENOMEM, "out of memory");
-	const char *name = path_of(r, "ug.cfg");
-	for (uint32_t i = 0; i < n; i++) {
-		struct str plain;
-		size_t used;
-		rc = recorder_block(&r->arena, b, &plain, &used, name, err);
-		if (rc == 0)
-			rc = err_set(err, -EINVAL, "%s: %u of %u grammars are there: it is cut or damaged",
-				     name, i, n);
-		if (rc == 1)
-			rc = recorder_grammar_parse(&r->grammars[i], &r->arena, plain, table->n, name, err);
-		if (rc)
-			return rc;
-		b.p += used;
-		b.n -= used;
-	}
+	for (uint32_t i = 0; i < n && !rc; i++)
+		rc = take_grammar(r, i, n, together ? &b : NULL, table->n, hash, err);
 	r->n_grammars = n;
-	for (size_t i = 0; i < r->n_ranks; i++) {
-		uint32_t g = u32_at(which.p + 4 * i);
-		if (g >= n)
-			return err_set(err, -EINVAL, "%s/ug.mt: process %zu has grammar %u of %u", r->path, i,
-				       g, n);
-		r->ranks[i].table = table;
-		r->ranks[i].grammar = &r->grammars[g];
-	}
-	return 0;
+	return rc ? rc : share_grammars(r, table, which, err);
 }
 
 /* A process whose files are not there is missing; one whose files are damaged is a failure. */
@@ -325,9 +377,11 @@ static int take_calls(struct recorder *r, XXH3_state_t *hash, struct err *err)
 {
 	struct recorder_table *shared = NULL;
 	int rc = 0;
-	bool shared_grammars = is_there(r, "ug.cfg") || is_there(r, "ug.mt");
+	bool together = is_there(r, "ug.cfg"), shared_grammars = together || is_there(r, "ug.mt");
 	if (is_there(r, "recorder.cst"))
 		rc = take_table(r, "recorder.cst", &shared, hash, err);
+	else if (shared_grammars && !together && is_there(r, "0.cst"))
+		rc = take_table(r, "0.cst", &shared, hash, err);
 	else if (shared_grammars)
 		rc = err_set(err, -EINVAL, "%s/recorder.cst is missing: without it no call of the trace can "
 			     "be told; copy the trace again", r->path);
@@ -335,8 +389,8 @@ static int take_calls(struct recorder *r, XXH3_state_t *hash, struct err *err)
 		return rc;
 	r->merged = shared || r->times_at;
 	if (shared_grammars)
-		return take_shared_grammars(r, shared, hash, err);
-	for (size_t i = 0; i < r->n_ranks && !rc; i++)
+		rc = take_shared_grammars(r, shared, hash, err);
+	for (size_t i = 0; !shared_grammars && i < r->n_ranks && !rc; i++)
 		rc = take_own(r, i, shared, hash, err);
 	if (!rc && r->n_missing == r->n_ranks)
 		rc = err_set(err, -EINVAL, "%s: %s and the files of all other processes are missing", r->path,
@@ -377,7 +431,7 @@ static int find_times(struct recorder *r, struct err *err)
 	return rc;
 }
 
-static int ticks_of(struct recorder *r, size_t i, struct recorder_ticks **ret, struct err *err)
+int recorder_ticks_of(struct recorder *r, size_t i, struct recorder_ticks **ret, struct err *err)
 {
 	char name[48];
 	(void)snprintf(name, sizeof name, "%zu.ts", i);
@@ -393,7 +447,7 @@ static int compare_times(struct recorder *r, size_t i, struct err *err)
 {
 	struct recorder_rank *rank = &r->ranks[i];
 	struct recorder_ticks *t;
-	int rc = ticks_of(r, i, &t, err);
+	int rc = recorder_ticks_of(r, i, &t, err);
 	if (rc)
 		return rc;
 	rank->events = rank->grammar->n_rules ? rank->grammar->rules[0].events : 0;
@@ -475,96 +529,4 @@ void recorder_close(struct recorder *r)
 		return;
 	arena_free(&r->arena);
 	free(r);
-}
-
-/* ---- calls, one by one --------------------------------------------------------------------------
- */
-
-struct frame {
-	uint32_t rule, symbol; /* which of the rule's */
-	uint32_t done;         /* times of that symbol that are behind us */
-};
-
-struct recorder_cursor {
-	struct recorder *r;
-	const struct recorder_rank *rank;
-	struct recorder_ticks *ticks;
-	struct frame *frames; /* rules that are under way: no rule is in itself, so there is room */
-	size_t depth;
-	uint64_t at; /* begin of the call before, in ticks: one for all levels of rules */
-};
-
-int recorder_begin(struct recorder_cursor **ret, struct recorder *r, size_t rank, struct err *err)
-{
-	struct recorder_cursor *c = calloc(1, sizeof *c);
-	if (!c)
-		return err_set(err, -ENOMEM, "out of memory");
-	c->r = r;
-	c->rank = &r->ranks[rank];
-	c->frames = calloc(c->rank->grammar->n_rules + 1, sizeof *c->frames);
-	int rc = c->frames ? ticks_of(r, rank, &c->ticks, err) : err_set(err, -ENOMEM, "out of memory");
-	if (rc) {
-		recorder_end(c);
-		return rc;
-	}
-	c->depth = c->rank->grammar->n_rules ? 1 : 0;
-	*ret = c;
-	return 0;
-}
-
-void recorder_end(struct recorder_cursor *c)
-{
-	if (!c)
-		return;
-	recorder_ticks_close(c->ticks);
-	free(c->frames);
-	free(c);
-}
-
-/* The next signature; -1: no more. */
-static int64_t next_value(struct recorder_cursor *c)
-{
-	const struct recorder_grammar *g = c->rank->grammar;
-	while (c->depth) {
-		struct frame *f = &c->frames[c->depth - 1];
-		const struct recorder_rule *rule = &g->rules[f->rule];
-		if (f->symbol == rule->n) {
-			c->depth--;
-			continue;
-		}
-		const struct recorder_symbol *s = &g->symbols[rule->first + f->symbol];
-		if (f->done == s->times) {
-			f->symbol++;
-			f->done = 0;
-			continue;
-		}
-		/* A rule without calls need not be gone through a billion times. */
-		f->done = s->is_rule && !g->rules[s->value].events ? s->times : f->done + 1;
-		if (!s->is_rule)
-			return s->value;
-		if (g->rules[s->value].events)
-			c->frames[c->depth++] = (struct frame){ .rule = s->value };
-	}
-	return -1;
-}
-
-int recorder_next(struct recorder_cursor *c, struct recorder_call *ret, struct err *err)
-{
-	uint32_t begin, end;
-	int64_t value = next_value(c);
-	if (value < 0)
-		return 0;
-	int rc = recorder_ticks_next(c->ticks, &begin, &end, err);
-	if (rc < 0)
-		return rc;
-	if (!rc)
-		return c->r->salvage ? 0
-				     : err_set(err, -EINVAL,
-					       "%s: the times end before the calls: the trace is cut or damaged",
-					       c->r->path);
-	const struct recorder_key *key = &c->rank->table->keys[value];
-	*ret = (struct recorder_call){ .key = key, .function = c->r->functions[key->function],
-				       .begin = c->at + begin, .end = c->at + end };
-	c->at = ret->begin;
-	return 1;
 }

@@ -1,6 +1,6 @@
 /* A trace of Recorder: a folder of one run. Calls of a process are a table of signatures, a grammar
  * over it, and times beside it. Expanded one by one, however the rules are nested: nothing is kept of
- * what was handed out. Both layouts of releases 2.3 to 3.0, told apart by their files. */
+ * what was handed out. Layouts of releases 2.3 to 3.0, told apart by their files. */
 #ifndef IMPORT_RECORDER_TRACE_H
 #define IMPORT_RECORDER_TRACE_H
 
@@ -56,7 +56,7 @@ struct recorder {
 	const char *path;
 	bool merged;         /* one table, or one file of times, for all */
 	const char *version; /* as the folder has it; NULL */
-	const char **functions;
+	const char **functions; /* and one more: "user_function", whatever its own name is */
 	size_t n_functions;
 	double begin_s, tick_s; /* since 1970; length of a tick */
 	struct recorder_rank *ranks;
@@ -88,7 +88,8 @@ int recorder_begin(struct recorder_cursor **ret, struct recorder *r, size_t rank
 int recorder_next(struct recorder_cursor *c, struct recorder_call *ret, struct err *err); /* 1; 0 */
 void recorder_end(struct recorder_cursor *c);
 
-/* recorder_parse.c: whole tables and grammars, of bytes. name: for sentences. */
+/* recorder_parse.c: whole tables and grammars, of bytes. name: for sentences. A function that the
+ * program itself had traced, which has no name in the list, is number n_functions. */
 int recorder_table_parse(struct recorder_table *ret, struct arena *a, struct str bytes,
 			 size_t n_functions, const char *name, struct err *err);
 int recorder_grammar_parse(struct recorder_grammar *ret, struct arena *a, struct str bytes,
@@ -106,5 +107,7 @@ int recorder_ticks_open(struct recorder_ticks **ret, const char *path, uint64_t 
 uint64_t recorder_ticks_count(const struct recorder_ticks *t);
 int recorder_ticks_next(struct recorder_ticks *t, uint32_t *begin, uint32_t *end, struct err *err);
 void recorder_ticks_close(struct recorder_ticks *t);
+/* recorder_trace.c: of one process. */
+int recorder_ticks_of(struct recorder *r, size_t rank, struct recorder_ticks **ret, struct err *err);
 
 #endif

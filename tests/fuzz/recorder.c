@@ -11,8 +11,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static const char *const functions[] = { "open", "write", "close", "pwrite64", "fread", "fopen", "lseek",
 					 "mmap", "MPI_File_open", "MPI_File_write_at", "MPI_File_set_view",
-					 "MPI_Send", "vfprintf", "dup", "unlink", "rename" };
-#define N_FUNCTIONS (sizeof functions / sizeof *functions)
+					 "MPI_Send", "vfprintf", "dup", "unlink", "rename",
+					 "user_function" };
+#define N_FUNCTIONS (sizeof functions / sizeof *functions - 1)
 
 static void map_all(const struct recorder_table *t)
 {

@@ -97,6 +97,8 @@ static void pack(struct buf *b)
 	*b = packed;
 }
 
+static const char *function_names = "open\nwrite\nclose\n";
+
 static void make_metadata(const struct form *f)
 {
 	struct buf mt = { 0 };
@@ -108,7 +110,7 @@ static void make_metadata(const struct form *f)
 	put_double(&mt, 1e-7);
 	while (mt.len < f->names_at)
 		put32(&mt, 0);
-	buf_puts(&mt, "open\nwrite\nclose\n");
+	buf_puts(&mt, function_names);
 	save("recorder.mt", &mt);
 	buf_done(&mt);
 }
@@ -428,6 +430,151 @@ static void what_a_trace_does_not_tell_is_null(void **state)
 	end_ticks = 14;
 }
 
+/* One process's trace with this one call between open and close. */
+static void import_call(struct imports *in, uint8_t function, uint8_t n_args, const char *args)
+{
+	const int32_t symbols[] = { 1, -1, 3, 0, 1, 1, 1, 2, 1 };
+	struct buf cst = { 0 };
+	struct err err = { 0 };
+	const char *paths[] = { folder };
+	make_trace(symbols, sizeof symbols / sizeof *symbols, 3);
+	put32(&cst, 3);
+	put_key(&release_24, &cst, 0, 0, 3, "/f 66 384 ");
+	put_key(&release_24, &cst, 1, function, n_args, args);
+	put_key(&release_24, &cst, 2, 2, 1, "/f ");
+	save("0.cst", &cst);
+	buf_done(&cst);
+	if (import_recorder(in, paths, 1, &(struct io_options){ 0 }, &err))
+		fail_msg("%s", err.text);
+}
+
+/* Number 255 is a function of the program, whose name is an argument. */
+static void functions_of_the_program_itself_are_no_damage(void **state)
+{
+	(void)state;
+	struct imports in;
+	import_call(&in, 255, 2, "/bin/app solve ");
+	assert_true(in.records[0]->body.io.whole.open_ops == 2);
+	assert_true(has_caveat(in.records[0], "source_also_says"));
+	imports_done(&in);
+	struct recorder *r;
+	struct err err = { 0 };
+	struct buf cst = { 0 };
+	put32(&cst, 1);
+	put_key(&release_24, &cst, 0, 254, 0, "");
+	save("0.cst", &cst);
+	buf_done(&cst);
+	assert_true(recorder_open(&r, folder, false, &err) < 0);
+	assert_non_null(strstr(err.text, "function 254 of 3"));
+}
+
+/* "8192*r+0": of which group's rank is not told. */
+static void an_offset_that_is_a_formula_is_not_zero(void **state)
+{
+	(void)state;
+	struct imports in;
+	function_names = "open\npwrite\nclose\n";
+	import_call(&in, 1, 4, "/f %p 100 8192 ");
+	assert_true(in.records[0]->body.io.files.items[0].size_bytes == 8292);
+	assert_false(has_caveat(in.records[0], "recorder_offsets_unknown"));
+	imports_done(&in);
+	import_call(&in, 1, 4, "/f %p 100 8192*r+0 ");
+	assert_true(in.records[0]->body.io.whole.write_bytes == 100);
+	assert_true(isnan(in.records[0]->body.io.files.items[0].size_bytes));
+	assert_true(has_caveat(in.records[0], "recorder_offsets_unknown"));
+	imports_done(&in);
+	function_names = "open\nlseek\nclose\n";
+	import_call(&in, 1, 3, "/f 4096*r+0 SEEK_SET ");
+	assert_true(has_caveat(in.records[0], "recorder_offsets_unknown"));
+	imports_done(&in);
+	function_names = "open\nwrite\nclose\n";
+}
+
+static void wrappers_names_are_those_of_what_was_called(void **state)
+{
+	(void)state;
+	struct imports in;
+	function_names = "open\nPMPI_Barrier\nclose\n";
+	import_call(&in, 1, 1, "0 ");
+	assert_int_equal(in.records[0]->body.io.mpi.n, 1);
+	assert_string_equal(in.records[0]->body.io.mpi.items[0].class_, "collective");
+	imports_done(&in);
+	function_names = "open\nwrite\nclose\n";
+}
+
+/* Tables shared between processes, of a release before all of it was in few files: 0.cst, a file for
+ * each different grammar, and ug.mt. */
+static void make_shared(uint32_t grammar_of_last)
+{
+	const int32_t one[] = { 1, -1, 2, 0, 1, 2, 1 }, two[] = { 1, -1, 3, 0, 1, 1, 3, 2, 1 };
+	struct buf which = { 0 }, cfg = { 0 }, ts = { 0 }, mt = { 0 };
+	make_trace(two, sizeof two / sizeof *two, 5);
+	put32(&mt, 3);
+	put32(&mt, 0);
+	put_double(&mt, 1.8e9);
+	put_double(&mt, 1e-7);
+	put64(&mt, 0);
+	put64(&mt, 1); /* tables are shared */
+	buf_puts(&mt, function_names);
+	save("recorder.mt", &mt);
+	for (size_t i = 0; i < sizeof one / sizeof *one; i++)
+		put32(&cfg, (uint32_t)one[i]);
+	save("1.cfg", &cfg);
+	for (int i = 0; i < 2; i++) {
+		put32(&ts, 10);
+		put32(&ts, 14);
+	}
+	save("1.ts", &ts);
+	put32(&which, 0);
+	put32(&which, 1);
+	put32(&which, grammar_of_last);
+	put32(&which, 2);
+	save("ug.mt", &which);
+	buf_done(&which);
+	buf_done(&cfg);
+	buf_done(&ts);
+	buf_done(&mt);
+}
+
+static void shared_tables_in_files_of_their_own_are_read(void **state)
+{
+	(void)state;
+	struct recorder *r;
+	struct err err = { 0 };
+	make_shared(1);
+	if (recorder_open(&r, folder, false, &err))
+		fail_msg("%s", err.text);
+	assert_true(r->n_ranks == 3 && r->ranks[0].events == 5 && r->ranks[1].events == 2);
+	assert_string_equal(r->ranks[2].missing, "2.ts");
+	assert_int_equal(r->n_missing, 1);
+	recorder_close(r);
+	make_shared(7);
+	assert_true(recorder_open(&r, folder, false, &err) < 0);
+	assert_non_null(strstr(err.text, "process 2 has grammar 7 of 2"));
+}
+
+static void layouts_that_are_not_read_are_named(void **state)
+{
+	(void)state;
+	const int32_t symbols[] = { 1, -1, 1, 0, 1 };
+	struct buf b = { 0 };
+	struct recorder *r;
+	struct err err = { 0 };
+	make_trace(symbols, sizeof symbols / sizeof *symbols, 1);
+	buf_puts(&b, "x");
+	save("0.itf", &b);
+	assert_true(recorder_open(&r, folder, false, &err) < 0);
+	assert_non_null(strstr(err.text, "before 2.3"));
+	make_trace(symbols, sizeof symbols / sizeof *symbols, 1);
+	save("recorder.dat", &b);
+	buf_done(&b);
+	char path[160];
+	(void)snprintf(path, sizeof path, "%s/recorder.mt", folder);
+	assert_int_equal(unlink(path), 0);
+	assert_true(recorder_open(&r, folder, false, &err) < 0);
+	assert_non_null(strstr(err.text, "recorder.dat"));
+}
+
 static void arguments_are_taken_apart(void **state)
 {
 	(void)state;
@@ -456,6 +603,11 @@ int main(void)
 		cmocka_unit_test(numbers_of_a_trace_are_those_of_its_program),
 		cmocka_unit_test(what_a_trace_does_not_tell_is_null),
 		cmocka_unit_test(arguments_are_taken_apart),
+		cmocka_unit_test(functions_of_the_program_itself_are_no_damage),
+		cmocka_unit_test(an_offset_that_is_a_formula_is_not_zero),
+		cmocka_unit_test(wrappers_names_are_those_of_what_was_called),
+		cmocka_unit_test(shared_tables_in_files_of_their_own_are_read),
+		cmocka_unit_test(layouts_that_are_not_read_are_named),
 	};
 	int rc = cmocka_run_group_tests(tests, NULL, NULL);
 	(void)file_remove_tree(folder, NULL);
