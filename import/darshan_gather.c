@@ -252,9 +252,23 @@ static int read_counters(struct darshan_gathered *g, bool salvage, struct err *e
 	return rc;
 }
 
+/* Numbers of names are made of the names, so they stay where names were made unreadable. */
+static void known_heat_ids(struct darshan_gathered *g)
+{
+	static const uint64_t ids[DARSHAN_SOURCES] = { [FROM_POSIX] = 16592106915301738621u,
+						       [FROM_MPIIO] = 3668870418325792824u,
+						       [FROM_STDIO] = 3989511027826779520u };
+	for (int i = 0; i < DARSHAN_SOURCES; i++)
+		if (!g->has_heat_id[i]) {
+			g->heat_ids[i] = ids[i];
+			g->has_heat_id[i] = true;
+		}
+}
+
 static int read_names(struct darshan_gathered *g, bool salvage, struct err *err)
 {
 	int rc = darshan_names(g->log, take_name, g, err);
+	known_heat_ids(g);
 	if (rc == -ENOMEM)
 		return err_set(err, rc, "out of memory");
 	return leave_out(g, DARSHAN_NULL, rc, salvage, err);

@@ -228,6 +228,68 @@ static void counters_of_old_releases_stand_where_the_newest_has_them(void **stat
 	assert_true(r.times[STDIO_F_READ_TIME] == 1002);
 }
 
+/* A log of format 3.41, not packed, with a heat map of two bins and names that say nothing any more. */
+static void make_heat_log(uint64_t id)
+{
+	struct buf b = { 0 };
+	const size_t job = 56 + 1024 + 8, names = 8 + 9, record = 48 + 4 * 8;
+	buf_put(&b, "3.41\0\0\0\0", 8);
+	put64(&b, 6567223);
+	put64(&b, 2); /* as it is */
+	put64(&b, 0);
+	put64(&b, 1328 + job);
+	put64(&b, names);
+	for (unsigned i = 0; i < 64; i++) {
+		put64(&b, i == DARSHAN_HEATMAP ? 1328 + job + names : 0);
+		put64(&b, i == DARSHAN_HEATMAP ? record : 0);
+	}
+	for (unsigned i = 0; i < 64; i += 2)
+		put64(&b, i + 1 == DARSHAN_HEATMAP ? (uint64_t)1 << 32 : 0);
+	put64(&b, 1000);
+	put64(&b, 1500000000);
+	put64(&b, 0);
+	put64(&b, 1500000009);
+	put64(&b, 0);
+	put64(&b, 4);
+	put64(&b, 77);
+	while (b.len < 1328 + 56 + 1024)
+		buf_put(&b, "", 1);
+	buf_put(&b, "app 1\n\0", 8);
+	put64(&b, id);
+	buf_put(&b, "19931230", 9);
+	put64(&b, id);
+	put64(&b, 3);
+	put_double(&b, 0.5);
+	put64(&b, 2);
+	put64(&b, 0);
+	put64(&b, 0);
+	for (uint64_t i = 0; i < 4; i++)
+		put64(&b, 1000 * i);
+	write_log(b.data, b.len);
+	buf_done(&b);
+}
+
+static void heat_maps_are_known_without_their_names(void **state)
+{
+	(void)state;
+	struct imports in;
+	struct err err = { 0 };
+	const char *paths[] = { path };
+	make_heat_log(16592106915301738621u);
+	if (import_darshan(&in, paths, 1, &(struct io_options){ 0 }, &err))
+		fail_msg("%s", err.text);
+	const struct io *io = &in.records[0]->body.io;
+	assert_true(io->series.n >= 1);
+	const struct io_series *s = &io->series.items[io->series.n - 1];
+	assert_true(s->bin_s == 0.5 && s->read_bytes.n == 2);
+	assert_true(s->write_bytes.items[1] == 1000 && s->read_bytes.items[1] == 3000);
+	imports_done(&in);
+	make_heat_log(17); /* of nobody knows what */
+	assert_int_equal(import_darshan(&in, paths, 1, &(struct io_options){ 0 }, &err), 0);
+	assert_int_equal(in.records[0]->body.io.series.n, 0);
+	imports_done(&in);
+}
+
 static void frequent_values_of_several_records_are_those_of_all(void **state)
 {
 	(void)state;
@@ -290,6 +352,7 @@ int main(void)
 		cmocka_unit_test(a_header_that_lies_does_no_harm),
 		cmocka_unit_test(a_module_that_had_no_room_is_flagged_in_all_that_is_made_of_it),
 		cmocka_unit_test(counters_of_old_releases_stand_where_the_newest_has_them),
+		cmocka_unit_test(heat_maps_are_known_without_their_names),
 		cmocka_unit_test(frequent_values_of_several_records_are_those_of_all),
 		cmocka_unit_test(what_one_record_does_not_know_the_sum_does_not),
 		cmocka_unit_test(different_numbers_are_counted_once),
