@@ -122,6 +122,17 @@ static int put_device_bytes(struct assembly *a, const struct worked *w)
 	return rc;
 }
 
+/* Where the record is put together nobody can look at the files: run/layouts.h does, where they are. */
+static int put_layouts(struct assembly *a)
+{
+	const struct io *io = &a->rec->body.io;
+	bool lustre = false;
+	for (size_t i = 0; i < io->files.n; i++)
+		lustre |= io->files.items[i].filesystem &&
+			  strcmp(io->files.items[i].filesystem, "lustre") == 0;
+	return record_null(a->rec, "io.files.layout", lustre ? "not_measured" : "not_supported");
+}
+
 int put_io_parts(struct assembly *a)
 {
 	struct record_body *b = &a->rec->body;
@@ -146,5 +157,7 @@ int put_io_parts(struct assembly *a)
 	if (!b->io.execution)
 		return -ENOMEM;
 	rc = put_device_bytes(a, w);
+	if (!rc)
+		rc = put_layouts(a);
 	return rc ? rc : unseen(a, w);
 }

@@ -101,6 +101,17 @@ static int explain(struct record *rec, const struct block *block, const void *at
 	return 0;
 }
 
+static bool still_null(const struct block *block, const void *at, const char *path);
+
+/* In any of its items. */
+static bool null_in_list(const struct block *block, struct list l, const char *path)
+{
+	for (size_t i = 0; i < l.n; i++)
+		if (still_null(block, list_item(l, block, i), path))
+			return true;
+	return false;
+}
+
 /* Is the field that this path names null? A path that names none stays. */
 static bool still_null(const struct block *block, const void *at, const char *path)
 {
@@ -113,6 +124,9 @@ static bool still_null(const struct block *block, const void *at, const char *pa
 			continue;
 		if (path[n] == '.' && f->type == FIELD_BLOCK)
 			return still_null(f->block, (const char *)at + f->offset, path + n + 1);
+		if (path[n] == '.' && f->type == FIELD_LIST)
+			return null_in_list(f->block, list_get((const char *)at + f->offset),
+					    path + n + 1);
 		return field_is_null(f, at);
 	}
 	return true;

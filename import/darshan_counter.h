@@ -4,6 +4,7 @@
 #ifndef IMPORT_DARSHAN_COUNTER_H
 #define IMPORT_DARSHAN_COUNTER_H
 
+#include "core/layout.h"
 #include "import/darshan_log.h"
 
 /* How a counter of several records becomes one:
@@ -169,11 +170,7 @@ void darshan_heats_close(struct darshan_heats *h);
 
 struct darshan_stripes {
 	uint64_t id;
-	int64_t components; /* that are used */
-	int64_t size_bytes, count, mirrors; /* of the first component that is used; -1 not known */
-	char pool[17];
-	int64_t targets[16]; /* OSTs, the first of all */
-	size_t n_targets;    /* that the log has, maybe more than there is room for here */
+	struct layout layout;
 };
 
 struct darshan_lustre;

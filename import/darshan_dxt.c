@@ -11,6 +11,7 @@
 #define HEAT_HEAD_BYTES 48
 #define HEAT_BINS_MAX (1 << 20)
 #define STRIPES_MAX (1 << 20)
+#define PATTERN_MDT 0x100 /* of a component: its bytes are on the metadata server */
 
 static int unknown_version(struct darshan_log *log, enum darshan_module m, struct err *err)
 {
@@ -252,10 +253,10 @@ static int take_targets(struct darshan_lustre *l, uint64_t n, struct darshan_str
 		int rc = must_take(l, b, sizeof b, err);
 		if (rc)
 			return rc;
-		if (i < sizeof ret->targets / sizeof *ret->targets)
-			ret->targets[i] = (int64_t)darshan_u64(l->log, b);
+		if (i < LAYOUT_TARGETS)
+			ret->layout.targets[i] = (int64_t)darshan_u64(l->log, b);
 	}
-	ret->n_targets = (size_t)n;
+	ret->layout.n_targets = (size_t)n;
 	return 0;
 }
 
@@ -264,6 +265,7 @@ static int take_components(struct darshan_lustre *l, uint64_t n, struct darshan_
 			   struct err *err)
 {
 	unsigned char b[72];
+	struct layout *to = &ret->layout;
 	int64_t mirrors = 0;
 	for (uint64_t i = 0; i < n; i++) {
 		int rc = must_take(l, b, sizeof b, err);
@@ -275,13 +277,16 @@ static int take_components(struct darshan_lustre *l, uint64_t n, struct darshan_
 			continue;
 		if (mirror > mirrors)
 			mirrors = mirror;
-		if (!ret->components++) {
-			ret->size_bytes = size;
-			ret->count = (int64_t)darshan_u64(l->log, b + 8);
-			memcpy(ret->pool, b + 56, 16);
+		to->components++;
+		if (darshan_u64(l->log, b + 16) & PATTERN_MDT) {
+			to->mdt_bytes = (int64_t)darshan_u64(l->log, b + 40);
+		} else if (to->size_bytes < 0) {
+			to->size_bytes = size;
+			to->count = (int64_t)darshan_u64(l->log, b + 8);
+			memcpy(to->pool, b + 56, LAYOUT_POOL_BYTES - 1);
 		}
 	}
-	ret->mirrors = mirrors;
+	to->mirrors = mirrors;
 	return 0;
 }
 
@@ -292,9 +297,7 @@ int darshan_lustre_next(struct darshan_lustre *l, struct darshan_stripes *ret, s
 	int rc = darshan_stream_take(l->stream, b, head, err);
 	if (rc <= 0)
 		return rc;
-	*ret = (struct darshan_stripes){
-		.id = darshan_u64(l->log, b), .size_bytes = -1, .count = -1, .mirrors = -1
-	};
+	*ret = (struct darshan_stripes){ .id = darshan_u64(l->log, b), .layout = LAYOUT_UNKNOWN };
 	uint64_t components = l->components ? darshan_u64(l->log, b + 16) : 1;
 	uint64_t targets = darshan_u64(l->log, b + (l->components ? 24 : 48));
 	if (components > STRIPES_MAX || targets > STRIPES_MAX)
@@ -306,9 +309,9 @@ int darshan_lustre_next(struct darshan_lustre *l, struct darshan_stripes *ret, s
 	if (l->components) {
 		rc = take_components(l, components, ret, err);
 	} else { /* targets, metadata targets, offset, stripe size, stripe count */
-		ret->components = 1;
-		ret->size_bytes = (int64_t)darshan_u64(l->log, b + 40);
-		ret->count = (int64_t)targets;
+		ret->layout.components = 1;
+		ret->layout.size_bytes = (int64_t)darshan_u64(l->log, b + 40);
+		ret->layout.count = (int64_t)targets;
 	}
 	if (!rc)
 		rc = take_targets(l, targets, ret, err);

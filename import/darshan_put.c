@@ -346,44 +346,6 @@ static const char *filesystem_of(const struct darshan_log *log, const char *name
 	return type;
 }
 
-static int add_layout(struct record *rec, struct txts *to, char *text)
-{
-	char *one = text ? record_text(rec, text, strlen(text)) : NULL;
-	if (!one)
-		return -ENOMEM;
-	to->items[to->n++] = one;
-	return 0;
-}
-
-static int put_layout(struct record *rec, struct txts *to, const struct darshan_stripes *s)
-{
-	struct arena *a = &rec->arena;
-	to->items = arena_array(a, 6, sizeof *to->items);
-	if (!to->items)
-		return -ENOMEM;
-	int rc = 0;
-	if (s->size_bytes >= 0)
-		rc = add_layout(rec, to, arena_printf(a, "stripe_size=%lld", (long long)s->size_bytes));
-	if (!rc && s->count >= 0)
-		rc = add_layout(rec, to, arena_printf(a, "stripe_count=%lld", (long long)s->count));
-	if (!rc && s->pool[0])
-		rc = add_layout(rec, to, arena_printf(a, "pool=%s", s->pool));
-	if (!rc && s->components > 1)
-		rc = add_layout(rec, to, arena_printf(a, "components=%lld", (long long)s->components));
-	if (!rc && s->mirrors > 1)
-		rc = add_layout(rec, to, arena_printf(a, "mirrors=%lld", (long long)s->mirrors));
-	if (rc || !s->n_targets)
-		return rc;
-	struct buf text = { 0 };
-	size_t room = sizeof s->targets / sizeof *s->targets;
-	for (size_t i = 0; i < s->n_targets && i < room; i++)
-		buf_printf(&text, "%s%lld", i ? "," : "osts=", (long long)s->targets[i]);
-	buf_puts(&text, s->n_targets > room ? ",..." : "");
-	rc = text.failed ? -ENOMEM : add_layout(rec, to, text.data);
-	buf_done(&text);
-	return rc;
-}
-
 /* "<STDOUT>": "stdout". */
 static const char *name_of(struct record *rec, const char *name)
 {
@@ -424,7 +386,7 @@ static int put_file(struct record *rec, struct io_file *to, const struct darshan
 	}
 	put_times(to, f);
 	int rc = put_pattern(rec, &to->whole_pattern, f);
-	return rc || !f->has_stripes ? rc : put_layout(rec, &to->layout, &f->stripes);
+	return rc || !f->has_stripes ? rc : layout_put(rec, &to->layout, &f->stripes.layout);
 }
 
 int darshan_put_files(struct record *rec, const struct darshan_gathered *g)

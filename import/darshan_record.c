@@ -169,7 +169,7 @@ static int put_nulls(struct record *rec, const struct darshan_gathered *g)
 					     "io.whole.failed_ops", "io.wait_s", "io.whole_wait_s",
 					     "io.mpi", "io.device_read_bytes", "io.device_write_bytes",
 					     "io.cgroup_read_bytes", "io.cgroup_write_bytes",
-					     "io.dropped_ops" };
+					     "io.dropped_ops", "io.files.layout" };
 	int rc = 0;
 	for (size_t i = 0; i < sizeof never / sizeof *never && !rc; i++)
 		rc = record_null(rec, never[i], "not_supported");

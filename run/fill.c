@@ -10,6 +10,7 @@
 #include "lib/num.h"
 #include "lib/version.h"
 #include "run/case.h"
+#include "run/layouts.h"
 #include "schema/codec.h"
 
 #define CPUS_MAX 8192
@@ -375,5 +376,8 @@ int fill_record(struct record *rec, struct case_run *c, const struct fill *f, st
 		return rc ? rc : err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < c->n_made; i++)
 		seen[i] = c->made[i]->worked.observed;
-	return record_finish(rec, seen, c->n_made, &close, err);
+	rc = record_finish(rec, seen, c->n_made, &close, err);
+	if (!rc && layouts_look(rec, LAYOUTS_LUSTRE))
+		rc = err_set(err, -ENOMEM, "out of memory");
+	return rc;
 }
