@@ -11,6 +11,7 @@
 #include "lib/num.h"
 
 #define CHANCE_MAX 0.01
+#define GAP_CHANCE_MAX 0.001
 #define DOUBT 20    /* fitted: docs/period.md */
 #define BINS_MIN 32 /* of the widest; doubled up to BINS_FINE, then fourfold: for long runs */
 #define BINS_FINE 2048
@@ -219,12 +220,31 @@ static void judge(struct search *s)
 	p->share = fmax(0, (f.share - f.expected) / (1 - f.expected));
 }
 
+/* Bursts follow each other as evenly as the candidate says, whatever its lines are. */
+static bool even(const struct period *p)
+{
+	return p->gap_chance <= GAP_CHANCE_MAX && fabs(p->gap_s * p->best_hz - 1) < 0.1;
+}
+
+/* Where gaps tell it, widths need not: they see lines only. */
+static double confidence(const struct period *p)
+{
+	double chance = p->chance, agreement = p->agreement;
+	if (even(p)) {
+		chance = fmin(chance, p->gap_chance);
+		agreement = (1 + agreement) / 2;
+	}
+	return agreement / (1 + DOUBT * chance);
+}
+
 static const char *verdict(const struct period *p)
 {
 	if (p->filled < 3)
 		return "fewer than three bursts lie on it";
 	if ((double)p->filled < 0.4 * p->cycles)
 		return "most of its cycles moved nothing";
+	if (even(p))
+		return NULL;
 	if (p->chance > CHANCE_MAX)
 		return "a flow without a period would look like this too often";
 	if (!(p->correlation >= 0.1))
@@ -250,6 +270,8 @@ int period_of(const struct period_piece *pieces, size_t n, const struct period_o
 				.chance = NAN,
 				.share = NAN,
 				.agreement = NAN,
+				.gap_s = NAN,
+				.gap_chance = NAN,
 				.correlation = NAN,
 				.cycles = NAN,
 				.first_cycle_s = NAN };
@@ -273,12 +295,14 @@ int period_of(const struct period_piece *pieces, size_t n, const struct period_o
 		ask_rates(&s);
 		judge(&s);
 		rc = period_fold(pieces, n, ret);
+		if (!rc)
+			rc = period_gaps(pieces, n, ret);
 		ret->why_not = verdict(ret);
 	}
 	if (!rc && !ret->why_not) {
 		ret->frequency_hz = ret->best_hz;
 		ret->period_s = 1 / ret->best_hz;
-		ret->confidence = ret->agreement / (1 + DOUBT * ret->chance);
+		ret->confidence = confidence(ret);
 	}
 	if (!rc)
 		rc = period_phases(pieces, n, s.options->resolution_s, ret);

@@ -50,6 +50,8 @@ struct period {
 	double chance;    /* that a flow without a period would show so much */
 	double share;     /* of the variation in the family, less what chance gives; 0 to 1 */
 	double agreement; /* of the widths that can see it, the share that find it by themselves */
+	double gap_s;         /* mean gap between the centres of bursts */
+	double gap_chance;    /* that gaps between bursts at random would be so even */
 	double correlation;   /* of the flow with itself, one period later */
 	double cycles;        /* from begin to end */
 	size_t filled;        /* cycles that moved anything worth speaking of */

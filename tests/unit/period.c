@@ -64,15 +64,20 @@ static void burst(double at, double length, double bytes)
 		    bytes / calls * (0.2 + 1.6 * even()));
 }
 
-/* 5 to 34 cycles; jitter is of each burst against the clock, as a part of the period. */
-static double clockwork(double jitter, bool volumes_differ)
+/* Jitter is of each burst against the clock, as a part of the period. */
+static double cycles(int n, double jitter, bool volumes_differ)
 {
-	int n = 5 + (int)(even() * 30);
 	double period = 0.5 + 5 * even(), duty = 0.05 + 0.85 * even();
 	for (int i = 0; i < n; i++)
 		burst(period * (i + jitter * normal()), period * duty,
 		      volumes_differ ? 0.1 + waiting() : 1 + even());
 	return period;
+}
+
+/* 5 to 34 cycles. */
+static double clockwork(double jitter, bool volumes_differ)
+{
+	return cycles(5 + (int)(even() * 30), jitter, volumes_differ);
 }
 
 static double exact(void)
@@ -86,6 +91,22 @@ static double jitter_of_2_percent(void)
 static double jitter_of_5_percent(void)
 {
 	return clockwork(0.05, false);
+}
+static double jitter_of_10_percent(void)
+{
+	return clockwork(0.1, false);
+}
+static double five_cycles(void)
+{
+	return cycles(5, 0, false);
+}
+static double six_cycles_off_by_5_percent(void)
+{
+	return cycles(6, 0.05, false);
+}
+static double eight_cycles_off_by_10_percent(void)
+{
+	return cycles(8, 0.1, false);
 }
 static double volumes_that_differ(void)
 {
@@ -207,6 +228,22 @@ struct tally {
 	unsigned found, right;
 };
 
+/* Of all that was asked, by confidence. */
+static struct {
+	double from, sum;
+	unsigned answers, right;
+} sure[] = { { 0.98, 0, 0, 0 }, { 0.9, 0, 0, 0 }, { 0, 0, 0, 0 } };
+
+static void count_sure(double confidence, bool right)
+{
+	size_t i = 0;
+	while (confidence < sure[i].from)
+		i++;
+	sure[i].sum += confidence;
+	sure[i].answers++;
+	sure[i].right += right;
+}
+
 static struct tally ask(double (*flow)(void))
 {
 	struct tally t = { 0 };
@@ -218,7 +255,10 @@ static struct tally ask(double (*flow)(void))
 		assert_true(p.why_not ? !known(p.period_s) && !known(p.confidence)
 				      : p.confidence > 0 && p.confidence <= 1);
 		t.found += !p.why_not;
-		t.right += !p.why_not && fabs(p.period_s / truth - 1) < 0.05;
+		bool right = !p.why_not && fabs(p.period_s / truth - 1) < 0.05;
+		t.right += right;
+		if (!p.why_not)
+			count_sure(p.confidence, right);
 		period_done(&p);
 	}
 	return t;
@@ -235,6 +275,10 @@ static void what_has_a_period_has_that_one(void **state)
 		{ "exact", exact, 90 },
 		{ "jitter 2 %", jitter_of_2_percent, 88 },
 		{ "jitter 5 %", jitter_of_5_percent, 85 },
+		{ "jitter 10 %", jitter_of_10_percent, 80 },
+		{ "five", five_cycles, 38 },
+		{ "six, 5 %", six_cycles_off_by_5_percent, 35 },
+		{ "eight, 10 %", eight_cycles_off_by_10_percent, 30 },
 		{ "volumes", volumes_that_differ, 60 },
 		{ "background", over_a_background, 97 },
 		{ "drift", a_clock_that_drifts, 97 },
@@ -269,6 +313,19 @@ static void what_has_none_has_none(void **state)
 		struct tally t = ask(flows[i].flow);
 		print_message("%-18s found %u of %u\n", flows[i].name, t.found, ROUNDS);
 		assert_true(t.found <= flows[i].wrong);
+	}
+}
+
+/* Behind the two above: about half of what they asked about has a period. */
+static void a_confidence_is_how_often_such_an_answer_is_right(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof sure / sizeof *sure; i++) {
+		double n = sure[i].answers, mean = sure[i].sum / n, right = sure[i].right / n;
+		print_message("confidence from %.2f on: %.0f answers, mean %.3f, right %.3f\n",
+			      sure[i].from, n, mean, right);
+		assert_true(n >= 20);
+		assert_true(fabs(right - mean) < 0.01 + 2 / sqrt(n) * sqrt(mean * (1 - mean)) + 0.05 * (1 - mean));
 	}
 }
 
@@ -409,6 +466,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_has_a_period_has_that_one),
 		cmocka_unit_test(what_has_none_has_none),
+		cmocka_unit_test(a_confidence_is_how_often_such_an_answer_is_right),
 		cmocka_unit_test(the_answer_does_not_hang_on_a_rate),
 		cmocka_unit_test(long_pieces_cost_no_more),
 		cmocka_unit_test(a_long_run_of_short_periods_has_the_short_one),
