@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collectors/collector.h"
@@ -76,23 +78,62 @@ static void take_flush(enum live_flush how)
 /* ---- the lock -----------------------------------------------------------------------------------
  */
 
-IO_HOT int io_lock(void)
+/* Who has it for five seconds was stopped together with us, or never gives it back: a thread that
+ * was ended in the middle, a file system that hangs. Nobody is to wait for that again and again. */
+static int lock_late(void)
+{
+	int rc = io_is_child() ? -ECANCELED : lock_take(&io.lock);
+	if (rc == -ETIMEDOUT) {
+		ADD(io.dropped, 1);
+		PUT(io.stage, IO_BROKEN);
+	}
+	return rc;
+}
+
+IO_HOT int io_lock_look(void)
 {
 	io_enter();
 	int rc = lock_take(&io.lock);
-	if (rc)
+	if (UNLIKELY(rc == -ETIMEDOUT))
+		rc = lock_late();
+	if (UNLIKELY(!rc && !io_is_on())) {
+		lock_give(&io.lock);
+		rc = -ECANCELED;
+	}
+	if (UNLIKELY(rc))
 		io_leave();
+	return rc;
+}
+
+IO_HOT int io_lock(void)
+{
+	int rc = io_lock_look();
+	if (!rc)
+		io_changes();
 	return rc;
 }
 
 IO_HOT void io_unlock(void)
 {
+	io.changes = false;
 	lock_give(&io.lock);
 	io_leave();
 }
 
 /* ---- start --------------------------------------------------------------------------------------
  */
+
+/* Where the end came early, as far as it was taken. */
+static bool flush_broken(enum live_flush how)
+{
+	if (lock_take(&io.lock))
+		return false;
+	take_flush(how);
+	if (how == LIVE_FLUSH_LAST)
+		PUT(io.stage, IO_OFF);
+	lock_give(&io.lock);
+	return true;
+}
 
 static bool flush(enum live_flush how)
 {
@@ -104,9 +145,16 @@ static bool flush(enum live_flush how)
 		if (how == LIVE_FLUSH_LAST)
 			PUT(io.stage, IO_OFF);
 		io_unlock();
+	} else if (GET(io.stage) == IO_BROKEN) {
+		all = flush_broken(how);
 	}
 	errno = saved;
 	return all;
+}
+
+uint64_t io_untold(void)
+{
+	return GET(io.dropped);
 }
 
 static const struct live_options options = {
@@ -173,33 +221,45 @@ bool io_start_late(void)
 /* ---- forks --------------------------------------------------------------------------------------
  */
 
-static bool locked;
+/* A page that is all zero in a child, however that was forked: 1 here. */
+static uint64_t *told;
+
+static void child_page(void)
+{
+	if (!told)
+		told = io_map(4096, false);
+	if (told)
+		(void)syscall(SYS_madvise, told, 4096L, MADV_WIPEONFORK);
+	if (told)
+		*told = 1;
+}
 
 static void before_fork(void)
 {
-	locked = io_is_on() && io_lock() == 0;
-	if (locked && GET(io.stage) == IO_RUNS)
+	io_self.locked = io_is_on() && io_lock() == 0;
+	if (io_self.locked && GET(io.stage) == IO_RUNS)
 		io_hand_over_all();
 	io_handle_fork();
 }
 
 static void after_in_parent(void)
 {
-	if (locked)
+	if (io_self.locked)
 		io_unlock();
+	io_self.locked = false;
 }
 
-static void after_in_child(void)
+static void begin_child(void)
 {
-	if (locked)
-		io_leave();
-	if (!io_is_on())
-		return;
 	io.lock = 0;
 	io.pid = getpid();
 	io.handles = 3;
 	io.dropped = 0;
 	io.forks++;
+	io_changed();
+	io.changes = false;
+	io_apart_child();
+	io_fd_child();
 	io_thread_child();
 	io_text_child();
 	io_handle_child();
@@ -207,7 +267,29 @@ static void after_in_child(void)
 		if (takers[i]->child)
 			takers[i]->child();
 	n_takers = 0;
+	child_page();
 	PUT(io.stage, IO_CHILD);
+}
+
+static void after_in_child(void)
+{
+	if (io_self.locked)
+		io_leave();
+	io_self.locked = false;
+	if (!io_is_on())
+		return;
+	if (io_self.ours) /* a signal handler forks, in the middle of what may go on here */
+		PUT(io.stage, IO_OFF);
+	else
+		begin_child();
+}
+
+bool io_is_child(void)
+{
+	if (LIKELY(!told || *told) || io.pid == getpid())
+		return false;
+	PUT(io.stage, IO_OFF);
+	return true;
 }
 
 /* A forked child that did too little to begin. */
@@ -224,6 +306,7 @@ __attribute__((constructor)) static void begin(void)
 {
 	int saved = errno;
 	io_find_all();
+	child_page();
 	if (GET(io.stage) == IO_UNKNOWN)
 		io_decide();
 	if (GET(io.stage) == IO_EARLY && start()) {

@@ -4,6 +4,7 @@
 
 #include <aio.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/uio.h>
 
@@ -149,7 +150,7 @@ static int64_t asked_of(const struct iocb *b)
 	bool parts = b->aio_lio_opcode == IOCB_CMD_PREADV || b->aio_lio_opcode == IOCB_CMD_PWRITEV;
 	const struct iovec *part = (const struct iovec *)(uintptr_t)b->aio_buf;
 	int64_t bytes = 0;
-	for (uint64_t i = 0; parts && i < b->aio_nbytes; i++)
+	for (uint64_t i = 0; parts && i < b->aio_nbytes && i < IOV_MAX; i++)
 		bytes += (int64_t)part[i].iov_len;
 	return parts ? bytes : (int64_t)b->aio_nbytes;
 }
@@ -185,7 +186,7 @@ WRAP_LATE(int, io_submit, void *context, long n, struct iocb *list[])
 	struct io_span c;
 	if (n <= 0 || !list || !io_begin(&c))
 		return NEXT(io_submit)(context, n, list);
-	for (long i = 0; i < n; i++)
+	for (long i = 0; i < n && list[i]; i++) /* the kernel stops at one that is none */
 		(void)submitted(&c, context, list[i]);
 	int rc = NEXT(io_submit)(context, n, list);
 	for (long i = rc > 0 ? rc : 0; i < n; i++) /* the program comes again with these */

@@ -215,6 +215,7 @@ int io_counter_picture(struct flow *f, const struct live_who *who, struct arena 
 	p.exe = who->exe;
 	put_clock(&p);
 	p.late_marks += who->marks_lost;
+	p.dropped_ops += (double)io_untold();
 	p.collector_cpu_s = who->cpu_s;
 	p.collector_roi_cpu_s = who->roi_cpu_s;
 	p.notes = who->notes;

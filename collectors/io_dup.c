@@ -59,18 +59,20 @@ WRAP(int, dup2, int fd, int to)
 {
 	struct io_span c;
 	struct io_open *o;
-	if (!io_begin_fd(&c, fd, &o))
-		return NEXT(dup2)(fd, to);
-	return end_dup2(&c, o, to, NEXT(dup2)(fd, to));
+	bool on = io_begin_fd(&c, fd, &o), taken = io_fd_take_begin(to);
+	int rc = NEXT(dup2)(fd, to);
+	io_fd_take_end(taken);
+	return on ? end_dup2(&c, o, to, rc) : rc;
 }
 
 WRAP(int, dup3, int fd, int to, int flags)
 {
 	struct io_span c;
 	struct io_open *o;
-	if (!io_begin_fd(&c, fd, &o))
-		return NEXT(dup3)(fd, to, flags);
-	return end_dup2(&c, o, to, NEXT(dup3)(fd, to, flags));
+	bool on = io_begin_fd(&c, fd, &o), taken = io_fd_take_begin(to);
+	int rc = NEXT(dup3)(fd, to, flags);
+	io_fd_take_end(taken);
+	return on ? end_dup2(&c, o, to, rc) : rc;
 }
 
 /* Of the others the third argument is a pointer, or there is none. */
@@ -95,8 +97,10 @@ static int end_fcntl(const struct io_span *c, struct io_open *o, int what, void 
 {
 	if (what == F_DUPFD || what == F_DUPFD_CLOEXEC)
 		return end_dup(c, o, rc);
-	if (what == F_SETFL && rc == 0 && o && o->type == IO_FILE)
+	if (what == F_SETFL && rc == 0 && o && o->type == IO_FILE) {
 		o->placeless = o->number <= 3 || ((intptr_t)with & O_APPEND);
+		io_changed();
+	}
 	io_end(c, IO_fcntl, io_result(rc), IO_NO_PLACE,
 	       ARGS(io_number(o), what, takes_number(what) ? (int)(intptr_t)with : 0));
 	return rc;
@@ -196,7 +200,7 @@ WRAP(int, close_range, unsigned first, unsigned last, int flags)
 {
 	struct io_span c;
 	bool on = io_begin(&c);
-	int rc = NEXT(close_range)(first, last, flags);
+	int rc = io_fd_close_range(NEXT(close_range), first, last, flags);
 	int saved = errno;
 	if (on && rc == 0 && !(flags & 4 /* CLOSE_RANGE_CLOEXEC */))
 		closed_range(&c, first, last);
@@ -204,11 +208,18 @@ WRAP(int, close_range, unsigned first, unsigned last, int flags)
 	return rc;
 }
 
+static int range_next(unsigned first, unsigned last, int flags)
+{
+	return NEXT(close_range)(first, last, flags);
+}
+
 WRAP(void, closefrom, int first)
 {
 	struct io_span c;
 	bool on = io_begin(&c);
-	NEXT(closefrom)(first);
+	unsigned from = first < 0 ? 0 : (unsigned)first;
+	if (io_fd_close_range(range_next, from, ~0u, 0)) /* an older kernel */
+		NEXT(closefrom)(first);
 	if (on)
 		closed_range(&c, first < 0 ? 0 : (unsigned)first, ~0u);
 }

@@ -141,8 +141,10 @@ static void number(struct io_open *o, uint32_t handle)
 static struct io_open *opened(const struct io_opened *as)
 {
 	struct io_open **slot = slot_make(as->fd), *o = slot ? open_new() : NULL;
-	if (slot)
+	if (slot) {
 		forget(__atomic_exchange_n(slot, NULL, __ATOMIC_ACQ_REL));
+		io_changed();
+	}
 	if (!o)
 		return NULL;
 	o->fd = as->fd;
@@ -170,6 +172,7 @@ static struct io_open *opened(const struct io_opened *as)
 	o->known = o->known || as->known;
 	number(o, o->hidden ? 0 : ++io.handles);
 	PUT_RELEASE(*slot, o);
+	io_changed();
 	return o;
 }
 
@@ -233,7 +236,8 @@ static int know(struct io_open *o, int fd)
 
 static uint32_t path_of(int fd, bool *hidden)
 {
-	char link[32], path[PATH_MAX];
+	static char path[PATH_MAX]; /* with the lock; stacks may be small */
+	char link[32];
 	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	long n = syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof path - 1);
 	if (n <= 0 || path[0] != '/')
@@ -279,6 +283,7 @@ static struct io_open *found(int fd, const struct io_open *like)
 		io_place_set(o, o->placeless ? 0 : syscall(SYS_lseek, fd, 0L, SEEK_CUR));
 	number(o, o->hidden ? 0 : fd <= 2 ? (uint32_t)fd + 1 : ++io.handles);
 	PUT_RELEASE(*slot, o);
+	io_changed();
 	return o;
 }
 
@@ -318,6 +323,7 @@ void io_close_begin(struct io_closing *c, int fd)
 		o = slot ? GET_ACQUIRE(*slot) : NULL;
 	}
 	c->open = slot && o ? __atomic_exchange_n(slot, NULL, __ATOMIC_ACQ_REL) : NULL;
+	io_changed();
 	c->number = c->open ? c->open->number : 0;
 	c->hidden = c->open && c->open->hidden;
 }
@@ -335,8 +341,10 @@ void io_close_end(const struct io_closing *c)
 void io_close_unseen(int fd)
 {
 	struct io_open **slot = io_slot(fd);
-	if (slot && !io_self.vforked)
+	if (slot && !io_self.vforked) {
 		(void)__atomic_exchange_n(slot, NULL, __ATOMIC_ACQ_REL);
+		io_changed();
+	}
 }
 
 /* ---- telling ------------------------------------------------------------------------------------
@@ -377,15 +385,20 @@ void io_handles_tell(void)
 	errno = saved;
 }
 
+static void take_new(void *of)
+{
+	io_handles_tell();
+	io_take_handle(of);
+}
+
 uint32_t io_handle_new(const struct io_handle_info *info)
 {
 	int saved = errno;
 	uint32_t handle = 0;
-	if (io_lock() == 0) {
+	if (io_lock_look() == 0) {
 		struct io_handle_info h = *info;
 		h.number = handle = ++io.handles;
-		io_handles_tell();
-		io_take_handle(&h);
+		io_apart(take_new, &h);
 		io_unlock();
 	}
 	errno = saved;

@@ -15,10 +15,8 @@ int64_t io_end_path(const struct io_span *c, enum io_call call, int64_t rc, int 
 {
 	uint64_t end = io_now();
 	int64_t result = io_result(rc);
-	struct io_named named = { 0 };
+	struct io_named named = io_name_after(result, at, path, false);
 	int64_t arg[IO_ARGS] = { 0 };
-	if (result != -EFAULT) /* the kernel could not read it, and no more can we */
-		named = io_name(at, path);
 	arg[0] = named.text;
 	for (unsigned i = 0; i < n && i + 1 < IO_ARGS; i++)
 		arg[i + 1] = more[i];
@@ -35,11 +33,8 @@ static int end_two(const struct io_span *c, enum io_call call, int rc, int at, c
 {
 	uint64_t end = io_now();
 	int64_t result = io_result(rc);
-	struct io_named one = { 0 }, two = { 0 };
-	if (result != -EFAULT) {
-		one = io_name(at, path);
-		two = io_name(to_at, to);
-	}
+	struct io_named one = io_name_after(result, at, path, false);
+	struct io_named two = io_name_after(result, to_at, to, true);
 	if (!one.hidden && !two.hidden)
 		io_put(c, c->tick, end, call, result, IO_NO_PLACE, ARGS(one.text, two.text));
 	return rc;
@@ -70,12 +65,8 @@ static int end_symlink(const struct io_span *c, int rc, const char *says, int at
 {
 	uint64_t end = io_now();
 	int64_t result = io_result(rc);
-	struct io_named named = { 0 };
-	uint32_t text = 0;
-	if (result != -EFAULT) {
-		named = io_name(at, path);
-		text = io_text(says);
-	}
+	struct io_named named = io_name_after(result, at, path, true);
+	uint32_t text = result >= 0 ? io_text(says) : 0;
 	if (!named.hidden)
 		io_put(c, c->tick, end, IO_symlink, result, IO_NO_PLACE, ARGS(text, named.text));
 	return rc;
@@ -341,9 +332,7 @@ static DIR *dir_opened(const struct io_span *c, DIR *d, const char *path)
 {
 	uint64_t end = io_now();
 	int64_t result = d ? 0 : -errno;
-	struct io_named named = { 0 };
-	if (result != -EFAULT)
-		named = io_name(AT_FDCWD, path);
+	struct io_named named = io_name_after(result, AT_FDCWD, path, false);
 	if (d) {
 		const struct io_opened as = { .fd = dirfd(d),
 					      .path = named.text,

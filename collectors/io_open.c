@@ -14,15 +14,13 @@ static mode_t mode_of(int flags, va_list *args)
 	return makes(flags) ? va_arg(*args, mode_t) : 0;
 }
 
-/* After the call. A path that the kernel could not read we can't either. errno is kept. */
+/* After the call. errno is kept. */
 static int opened(const struct io_span *c, enum io_call call, int at, const char *path, int flags,
 		  mode_t mode, int fd)
 {
 	uint64_t end = io_now();
 	int64_t result = io_result(fd);
-	struct io_named named = { 0 };
-	if (result != -EFAULT)
-		named = io_name(at, path);
+	struct io_named named = io_name_after(result, at, path, false);
 	if (fd >= 0) {
 		bool folder = (flags & O_DIRECTORY) == O_DIRECTORY;
 		const struct io_opened as = {
@@ -123,6 +121,10 @@ ALSO(creat64, creat);
 WRAP(int, close, int fd)
 {
 	struct io_span c;
+	if (UNLIKELY(io_fd_is_ours(fd))) {
+		errno = EBADF;
+		return -1;
+	}
 	if (!io_begin(&c)) {
 		if (io_is_on())
 			io_close_unseen(fd);

@@ -7,19 +7,43 @@
 
 struct moved {
 	struct io_span c;
-	struct io_open *o;
 	int64_t *place; /* NULL: none, or not known */
 	uint32_t number;
 };
 
+/* Not the descriptor that this thread used last. */
+static bool moved_begin_other(struct moved *m, int fd)
+{
+	struct io_open *o;
+	uint32_t changed =
+		__atomic_load_n(&io.changed, __ATOMIC_ACQUIRE); /* before it's looked up */
+	if (!io_begin_fd(&m->c, fd, &o))
+		return false;
+	m->number = io_number(o);
+	m->place = o && !o->placeless ? o->place : NULL;
+	if (o && o->known) {
+		struct io_thread *t = m->c.thread;
+		t->last_fd = fd;
+		t->last_changed = changed;
+		t->last_number = m->number;
+		t->last_place = m->place;
+	}
+	return true;
+}
+
 /* What is needed afterwards is looked up before: memory that the call has made slow is touched
  * less. False: go on, and do nothing else. */
-IO_HOT static bool moved_begin(struct moved *m, int fd)
+IO_HOT static inline bool moved_begin(struct moved *m, int fd)
 {
-	if (!io_begin_fd(&m->c, fd, &m->o))
-		return false;
-	m->number = io_number(m->o);
-	m->place = m->o && !m->o->placeless ? m->o->place : NULL;
+	const struct io_self *s = &io_self;
+	const struct io_thread *t = s->thread;
+	if (UNLIKELY(!t || s->ours | s->quiet | s->vforked || !io_is_on() || t->last_fd != fd ||
+		     t->last_changed != GET(io.changed)))
+		return moved_begin_other(m, fd);
+	m->c.thread = s->thread;
+	m->number = t->last_number;
+	m->place = t->last_place;
+	m->c.tick = io_now();
 	return true;
 }
 
@@ -104,11 +128,28 @@ ALSO(pwrite64, pwrite);
 /* ---- in parts -----------------------------------------------------------------------------------
  */
 
-/* After the call: it has read them, so they are there unless it said EFAULT or EINVAL. */
+/* After the call: where it has read them they are there. */
+static bool parts_were_read(ssize_t rc)
+{
+	switch (rc < 0 ? errno : 0) {
+	case 0:
+	case EAGAIN:
+	case EINTR:
+	case EIO:
+	case ENOSPC:
+	case EFBIG:
+	case EDQUOT:
+	case EPIPE:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static int64_t bytes_of(const struct iovec *parts, int n, ssize_t rc)
 {
 	int64_t bytes = 0;
-	if (rc < 0 && (errno == EFAULT || errno == EINVAL))
+	if (!parts_were_read(rc))
 		return 0;
 	for (int i = 0; i < n && i < IOV_MAX; i++)
 		bytes += (int64_t)parts[i].iov_len;
@@ -200,8 +241,8 @@ WRAP(off_t, lseek, int fd, off_t by, int whence)
 		return NEXT(lseek)(fd, by, whence);
 	off_t rc = NEXT(lseek)(fd, by, whence);
 	int64_t result = io_result(rc);
-	if (rc >= 0)
-		io_place_set(m.o, rc);
+	if (rc >= 0 && m.place)
+		PUT(*m.place, rc);
 	io_end(&m.c, IO_lseek, result, IO_NO_PLACE, ARGS(m.number, by, whence));
 	return rc;
 }

@@ -49,7 +49,8 @@ static void thread_ends(void *of)
 {
 	struct io_thread *t = of;
 	int saved = errno;
-	if (io_lock() == 0) {
+	io_abandoned(); /* it may have been ended anywhere */
+	if (io_lock_look() == 0) {
 		io_hand_over(t, true);
 		io_self.thread =
 			NULL; /* if it does more, it takes another one, with the same number */
@@ -84,6 +85,7 @@ static struct io_thread *thread_new(void)
 	if (!t)
 		return NULL;
 	t->used = true;
+	t->last_fd = -1;
 	t->run = t->depth = t->when_left = 0;
 	t->room = t->head + IO_RING;
 	if (!io_self.number)
@@ -196,6 +198,7 @@ static bool is_work(enum io_call call)
 static void early_keep(struct io_thread *t)
 {
 	uint64_t tail = t->tail;
+	io_changes();
 	if (!early)
 		early = io_map(EARLY_EVENTS * sizeof *early, false);
 	while (early && tail < t->head && n_early < EARLY_EVENTS)
@@ -207,9 +210,14 @@ static void early_keep(struct io_thread *t)
 static void put_slow(struct io_thread *t, enum io_call call)
 {
 	int saved = errno;
+	if (io_is_child()) {
+		t->room = t->head + IO_RING;
+		errno = saved;
+		return;
+	}
 	if (GET(io.stage) == IO_CHILD && (is_work(call) || t->head - GET(t->tail) >= CHILD_EVENTS))
 		(void)io_start_late();
-	if (t->head == t->room && io_lock() == 0) {
+	if (t->head == t->room && io_lock_look() == 0) {
 		if (GET(io.stage) == IO_RUNS)
 			io_hand_over(t, false);
 		else if (GET(io.stage) == IO_EARLY)
@@ -282,7 +290,7 @@ IO_HOT static bool look(struct io_thread *t)
 static void put_long(struct io_thread *t)
 {
 	int saved = errno;
-	if (live_host_wanted() && GET(io.stage) == IO_RUNS && io_lock() == 0) {
+	if (live_host_wanted() && GET(io.stage) == IO_RUNS && io_lock_look() == 0) {
 		io_hand_over(t, false);
 		io_unlock();
 		t->room = GET_ACQUIRE(t->tail) + IO_RING;
@@ -460,7 +468,7 @@ static void hand_over_run(struct io_thread *t, uint64_t head, uint64_t count)
 }
 
 /* What an event names was pushed before it was put, so this is looked at after head. */
-void io_hand_over(struct io_thread *t, bool all)
+static void hand_over(struct io_thread *t, bool all)
 {
 	uint64_t head = GET_ACQUIRE(t->head), run = GET_ACQUIRE(t->run);
 	uint64_t count = GET_ACQUIRE(t->run_count);
@@ -473,8 +481,29 @@ void io_hand_over(struct io_thread *t, bool all)
 		hand_over_run(t, head, count);
 }
 
+static void hand_over_some(void *of)
+{
+	hand_over(of, false);
+}
+
+static void hand_over_all_of(void *of)
+{
+	hand_over(of, true);
+}
+
+void io_hand_over(struct io_thread *t, bool all)
+{
+	io_apart(all ? hand_over_all_of : hand_over_some, t);
+}
+
+static void hand_over_all(void *unused)
+{
+	(void)unused;
+	for (struct io_thread *t = threads; t; t = t->next)
+		hand_over(t, true);
+}
+
 void io_hand_over_all(void)
 {
-	for (struct io_thread *t = threads; t; t = t->next)
-		io_hand_over(t, true);
+	io_apart(hand_over_all, NULL);
 }

@@ -27,6 +27,7 @@ void io_decide(void);
 enum io_stage {
 	IO_UNKNOWN, /* nobody has asked yet */
 	IO_OFF,     /* nobody measures, or the process is at its end */
+	IO_BROKEN,  /* no more can be taken; what was taken is to be told */
 	IO_EARLY,   /* events are kept, the takers have not begun; so are those that follow */
 	IO_CHILD,   /* the same in a forked child, which may be about to exec */
 	IO_RUNS,
@@ -37,18 +38,37 @@ struct io {
 	uint32_t forks; /* of this process and those above it: what is of another count is stale */
 	pid_t pid;
 	uint64_t lock;               /* of takers, texts, handles, the list of threads; lock_take */
+	bool changes;                /* with the lock */
 	uint64_t dropped;            /* atomic; not told yet */
 	uint32_t handles, n_threads; /* numbers given; with the lock */
+	uint32_t changed;            /* atomic: how often descriptors became others */
 };
 
 extern struct io io;
 
-/* With the lock: errno may change, and calls go straight through meanwhile. 0 or as lock_take. */
+/* Nobody changes what the lock is of; else what was looked up only is all there. */
+static inline void io_changes(void)
+{
+	io.changes = true;
+	__asm__ volatile("" ::: "memory"); /* a jump out of here is to see it */
+}
+
+/* With the lock: errno may change, and calls go straight through meanwhile. 0, as lock_take, or
+ * -ECANCELED: nobody measures any more. */
 int io_lock(void);
 void io_unlock(void);
+int io_lock_look(void); /* to look something up; io_changes before anything is changed */
 
 /* Zeroed memory for good; NULL. A system call, no libc. */
 void *io_map(size_t bytes, bool shared);
+
+/* io_apart.c. With the lock: what takers do, which needs room and must not be left in the middle.
+ */
+void io_apart(void (*f)(void *), void *of);
+void io_apart_child(void);
+
+/* The thread leaves our code and will not come back. */
+void io_abandoned(void);
 
 /* ---- threads ----------------------------------------------------------------------------------
  */
@@ -72,6 +92,13 @@ struct io_thread {
 	uint64_t run_taken, run_taken_count;
 	struct io_thread *next; /* all that ever were */
 	bool used;
+
+	/* The thread's own: what it used last, as long as io.changed is last_changed. Here, since
+	 * otherwise a call has to look at three pages more. */
+	int last_fd;
+	uint32_t last_changed, last_number;
+	int64_t *last_place;
+
 	struct io_event ring[IO_RING];
 };
 
@@ -81,6 +108,7 @@ struct io_self {
 	struct io_thread *thread;
 	uint32_t number; /* 1 + the one that it had; 0 none */
 	uint32_t ours, quiet, vforked, finding;
+	bool locked; /* while it forks */
 };
 extern __thread struct io_self io_self __attribute__((tls_model("initial-exec")));
 
@@ -92,6 +120,11 @@ static inline bool io_is_on(void)
 /* With the lock. all: what is not put yet, too. */
 void io_hand_over(struct io_thread *t, bool all);
 void io_hand_over_all(void);
+
+/* Is this a child that was forked without anybody telling us (_Fork, a system call)? What its
+ * parent's other threads had locked, the allocator's locks too, is so for ever, and what is open
+ * for writing is the parent's: it is not measured. */
+bool io_is_child(void);
 void io_thread_start(void);
 void io_thread_child(void);
 
@@ -125,8 +158,28 @@ static inline void io_enter(void)
 static inline void io_leave(void)
 {
 	__asm__ volatile("" ::: "memory");
-	io_self.ours--;
+	io_self.ours -= io_self.ours > 0; /* a handler may have left it for us: io_abandoned */
 }
+
+/* ---- descriptors of our own: io_fds.c
+ * ------------------------------------------------------------
+ */
+
+void io_fd_opening(void);
+void io_fd_opened(int fd); /* negative: it could not be opened */
+void io_fd_closing(int fd);
+void io_fd_closed(void);
+void io_fd_child(void);
+
+/* Not open, for the program. */
+bool io_fd_is_ours(int fd);
+
+/* Around what makes this number the program's, whatever it was. */
+bool io_fd_take_begin(int fd);
+void io_fd_take_end(bool begun);
+
+int io_fd_close_range(int (*next)(unsigned, unsigned, int), unsigned first, unsigned last,
+		      int flags);
 
 /* ---- the clock: io_clock.c ----------------------------------------------------------------------
  */
@@ -203,6 +256,12 @@ static inline bool io_begin_fd(struct io_span *c, int fd, struct io_open **ret)
 	return true;
 }
 
+/* After each change to what io_slot has, or to whether something has a place. */
+static inline void io_changed(void)
+{
+	(void)__atomic_add_fetch(&io.changed, 1, __ATOMIC_RELEASE);
+}
+
 static inline uint32_t io_number(const struct io_open *o)
 {
 	return o ? o->number : 0;
@@ -261,6 +320,10 @@ struct io_named {
 	bool hidden;
 };
 struct io_named io_name(int at, const char *path);
+
+/* After a call with this result. A pointer that the kernel did not follow, since the call failed
+ * before, may be none. second: of a call with two paths, the other. */
+struct io_named io_name_after(int64_t result, int at, const char *path, bool second);
 struct io_named io_name_locked(const char *path); /* absolute; with the lock */
 void io_text_start(void);
 void io_text_begin(void); /* the takers have begun; with the lock */

@@ -32,12 +32,8 @@ static FILE *end_fopen(const struct io_span *c, enum io_call call, FILE *f, cons
 	uint64_t end = io_now();
 	int saved = errno;
 	int64_t result = f ? 0 : -saved;
-	struct io_named named = { 0 };
-	uint32_t text = 0;
-	if (result != -EFAULT) {
-		named = io_name(AT_FDCWD, path);
-		text = io_text(mode);
-	}
+	struct io_named named = io_name_after(result, AT_FDCWD, path, false);
+	uint32_t text = io_text(mode);
 	if (f && stream_fd(f) >= 0) {
 		const struct io_opened as = { .fd = stream_fd(f),
 					      .path = named.text,

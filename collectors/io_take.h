@@ -55,6 +55,9 @@ struct io_taker {
 	void (*mpi)(const struct io_event *e, size_t n);
 };
 
+/* Calls that are not told as dropped yet: of who could take no more. */
+uint64_t io_untold(void);
+
 /* Those that there are; any may be NULL members but events. */
 extern const struct io_taker io_counter, io_capture;
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define FIRST_SLOTS ((size_t)1 << 10)
@@ -15,7 +16,8 @@
 
 struct text {
 	uint64_t hash; /* 0: free */
-	uint32_t number, bytes;
+	uint32_t number;
+	uint32_t bytes : 31, hidden : 1; /* one of our own files */
 };
 
 /* All of it with the lock. */
@@ -75,11 +77,23 @@ static bool grow(void)
 static char early[16 << 10];
 static size_t early_bytes;
 
+struct told {
+	uint32_t number, bytes;
+	const char *text;
+};
+
+static void take(void *of)
+{
+	const struct told *t = of;
+	io_take_text(t->number, t->text, t->bytes);
+}
+
 static bool tell(const struct text *t, const char *text)
 {
 	uint32_t head[2] = { t->number, t->bytes };
 	if (GET(io.stage) == IO_RUNS) {
-		io_take_text(t->number, text, t->bytes);
+		struct told told = { t->number, t->bytes, text };
+		io_apart(take, &told);
 		return true;
 	}
 	if (sizeof early - early_bytes < sizeof head + t->bytes)
@@ -100,30 +114,42 @@ void io_text_begin(void)
 	early_bytes = 0;
 }
 
-IO_HOT static uint32_t number_of(const char *text, size_t bytes)
+IO_HOT static bool is_hidden(const char *path, size_t n)
 {
-	if (n_texts * 3 >= n_slots * 2 && !grow() && n_texts + 1 >= n_slots)
-		return 0;
+	return hidden_bytes && n > hidden_bytes && path[hidden_bytes] == '/' &&
+	       memcmp(path, hidden, hidden_bytes) == 0;
+}
+
+/* Whether it is hidden is beside its number: one place less to look at. */
+IO_HOT static struct io_named named_of(const char *text, size_t bytes)
+{
+	if (n_texts * 3 >= n_slots * 2) {
+		io_changes();
+		if (!grow() && n_texts + 1 >= n_slots)
+			return (struct io_named){ .hidden = is_hidden(text, bytes) };
+	}
 	uint64_t hash = hash_of(text, bytes);
 	struct text *t = find(texts, n_slots, hash, bytes);
 	if (!t->hash) {
-		if (n_texts * 4 >= n_slots * 3)
-			return 0;
-		const struct text made = { hash, (uint32_t)n_texts + 1, (uint32_t)bytes };
-		if (!tell(&made, text))
-			return 0;
+		const struct text made = { .hash = hash,
+					   .number = (uint32_t)n_texts + 1,
+					   .bytes = (uint32_t)bytes & INT32_MAX,
+					   .hidden = is_hidden(text, bytes) };
+		if (n_texts * 4 >= n_slots * 3 || !tell(&made, text))
+			return (struct io_named){ .hidden = made.hidden };
+		io_changes();
 		*t = made;
 		n_texts++;
 	}
-	return t->number;
+	return (struct io_named){ .text = t->number, .hidden = t->hidden };
 }
 
 uint32_t io_text_n(const char *text, size_t bytes)
 {
 	int saved = errno;
 	uint32_t number = 0;
-	if (text && io_lock() == 0) {
-		number = number_of(text, bytes);
+	if (text && io_lock_look() == 0) {
+		number = named_of(text, bytes).text;
 		io_unlock();
 	}
 	errno = saved;
@@ -215,12 +241,6 @@ IO_HOT static bool is_clean(const char *path, size_t n)
 	return true;
 }
 
-IO_HOT static bool is_hidden(const char *path, size_t n)
-{
-	return hidden_bytes && n > hidden_bytes && path[hidden_bytes] == '/' &&
-	       memcmp(path, hidden, hidden_bytes) == 0;
-}
-
 IO_HOT static struct io_named name_of(int at, const char *path, size_t n)
 {
 	const char *in = NULL;
@@ -228,12 +248,11 @@ IO_HOT static struct io_named name_of(int at, const char *path, size_t n)
 	if (n >= PATH_MAX || (!n && at == AT_FDCWD))
 		return (struct io_named){ 0 };
 	if (path[0] == '/' && is_clean(path, n))
-		return (struct io_named){ .text = number_of(path, n),
-					  .hidden = is_hidden(path, n) };
+		return named_of(path, n);
 	if (path[0] != '/') {
 		before = at == AT_FDCWD ? cwd_get(&in) : folder_get(at, &in);
 		if (!before || before + 1 + n >= sizeof whole)
-			return (struct io_named){ .text = number_of(path, n) };
+			return (struct io_named){ .text = named_of(path, n).text };
 		memcpy(whole, in, before);
 		whole[before++] = '/';
 	}
@@ -241,7 +260,7 @@ IO_HOT static struct io_named name_of(int at, const char *path, size_t n)
 	n += before;
 	if (!is_clean(whole, n))
 		n = clean(whole, n);
-	return (struct io_named){ .text = number_of(whole, n), .hidden = is_hidden(whole, n) };
+	return named_of(whole, n);
 }
 
 struct io_named io_name_locked(const char *path)
@@ -253,8 +272,58 @@ IO_HOT struct io_named io_name(int at, const char *path)
 {
 	struct io_named named = { 0 };
 	int saved = errno;
-	if (path && io_lock() == 0) {
+	if (path && io_lock_look() == 0) {
 		named = name_of(at, path, strlen(path));
+		io_unlock();
+	}
+	errno = saved;
+	return named;
+}
+
+/* Has the kernel read it, or at least the first of two? */
+static bool was_read(int64_t result, bool second)
+{
+	switch (result) {
+	case -EINVAL: /* flags and modes are looked at first */
+	case -EPERM:
+	case -ENOSYS:
+	case -EBADF:
+	case -EOPNOTSUPP:
+		return false;
+	default:
+		return result >= 0 || !second;
+	}
+}
+
+/* The kernel is asked to read it; 0: it can't, or it is too long. With the lock. */
+static size_t read_in(char *to, size_t room, const char *path)
+{
+	for (size_t n = 0; n < room;) {
+		size_t some = 4096 - (uintptr_t)(path + n) % 4096;
+		some = some < room - n ? some : room - n;
+		struct iovec here = { to + n, some },
+			     there = { (void *)(uintptr_t)(path + n), some };
+		if (syscall(SYS_process_vm_readv, io.pid, &here, 1L, &there, 1L, 0L) != (long)some)
+			return 0;
+		const char *end = memchr(to + n, 0, some);
+		if (end)
+			return (size_t)(end - to);
+		n += some;
+	}
+	return 0;
+}
+
+struct io_named io_name_after(int64_t result, int at, const char *path, bool second)
+{
+	static char copy[PATH_MAX];
+	struct io_named named = { 0 };
+	int saved = errno;
+	if (was_read(result, second))
+		return result == -EFAULT ? named : io_name(at, path);
+	if (path && io_lock() == 0) {
+		size_t n = read_in(copy, sizeof copy, path);
+		if (n)
+			named = name_of(at, copy, n);
 		io_unlock();
 	}
 	errno = saved;

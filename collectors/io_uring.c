@@ -5,6 +5,7 @@
  * the system calls itself, or has liburing linked in, is not seen. */
 #include "collectors/io_pending.h"
 
+#include <limits.h>
 #include <linux/io_uring.h>
 #include <sys/uio.h>
 
@@ -61,7 +62,7 @@ static int64_t parts_of(const struct io_uring_sqe *s)
 {
 	const struct iovec *part = (const struct iovec *)(uintptr_t)s->addr;
 	int64_t bytes = 0;
-	for (unsigned i = 0; i < s->len; i++)
+	for (unsigned i = 0; i < s->len && i < IOV_MAX; i++)
 		bytes += (int64_t)part[i].iov_len;
 	return bytes;
 }

@@ -47,6 +47,9 @@ struct live_options {
 	void (*child)(void);
 };
 
+/* After the end: until the collector's own thread is gone, but not longer than this. */
+void live_await_gone(int64_t for_ns);
+
 /* Once per process; later calls answer the same. 0: measuring. -ENOENT: nobody measures (ROIMETER_EXEC
  * is not a profiled execution, no folder): do nothing then. Finds the marker library (ROIMETER_LIBRARY),
  * attaches it, and is told of marks from then on; entries that were made before come from its log. */

@@ -81,6 +81,7 @@ struct live {
 
 	/* The writer. */
 	bool has_writer;
+	long writer;                                /* its number; atomic, 0: not known */
 	uint32_t bell;                              /* atomic, a futex */
 	uint32_t asked, ended, leaving, terminated; /* atomic: why it rang */
 	uint32_t done;          /* atomic, a futex: 1 when the last is written */
@@ -104,6 +105,7 @@ bool live_is_on(void);
  * that it interrupted has the lock; -ETIMEDOUT: nobody gives it back, for the same reason. */
 int lock_take(uint64_t *word);
 bool lock_try(uint64_t *word);
+bool lock_is_mine(const uint64_t *word);
 void lock_give(uint64_t *word);
 void futex_wait(uint32_t *word, uint32_t value, int64_t until); /* until: CLOCK_MONOTONIC, in ns */
 void futex_wake(uint32_t *word);

@@ -66,6 +66,11 @@ int lock_take(uint64_t *word)
 	}
 }
 
+bool lock_is_mine(const uint64_t *word)
+{
+	return (GET(*word) & ~AWAITED) == (uint64_t)(uintptr_t)pthread_self();
+}
+
 bool lock_try(uint64_t *word)
 {
 	return change(word, 0, (uint64_t)(uintptr_t)pthread_self());

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -166,10 +167,20 @@ static void finish(void)
 		term_again();
 }
 
+void live_await_gone(int64_t for_ns)
+{
+	const struct timespec moment = { 0, 1000000 };
+	int64_t until = live_now() + for_ns;
+	long id = GET(live.writer);
+	while (id && live_now() < until && syscall(SYS_tgkill, (long)live.pid, id, 0L) == 0)
+		(void)nanosleep(&moment, NULL);
+}
+
 static void *writer(void *unused)
 {
 	struct round r = { .last_ns = live_now() };
 	(void)unused;
+	PUT(live.writer, syscall(SYS_gettid));
 	live_thread();
 	while (GET_ACQUIRE(live.state) == LIVE_ON) {
 		uint32_t bell = GET_ACQUIRE(live.bell);

@@ -1,6 +1,6 @@
 # The collector `io`, preloaded: it has functions of libc by their names. What its own parts call of these
 # goes past them, by way of io_own.c.
-IO_OWN := $(shell sed -n 's/^OWN.[^,]*, *\([a-z_0-9]*\),.*/\1/p' collectors/io_own.c 2>/dev/null)
+IO_OWN := $(shell sed -n 's/^OWN.[^,]*, *\([a-z_0-9]*\),.*/\1/p' collectors/io_own.c 2>/dev/null) syscall
 
 IO_LINK = $(addprefix -Wl$(comma)--wrap=,$(IO_OWN)) -Wl,-Bsymbolic -Wl,--version-script=collectors/io.map
 

@@ -117,6 +117,10 @@ static void *roimeter_dlsym_(void *, const char *) __attribute__((__weakref__("d
 
 extern int roimeter_symlink_(const char *, const char *) __asm__("symlink"); /* not ISO C */
 
+/* By its name, and what it fills as it is: two longs, since <sys/resource.h> is not ISO C either. */
+extern int roimeter_getrlimit_(int, unsigned long *) __asm__("getrlimit");
+enum { ROIMETER_RLIMIT_FSIZE_ = 1 };
+
 /* By its name, since <sys/auxv.h> brings all names of <elf.h> into the program. */
 extern unsigned long roimeter_auxval_(unsigned long) __asm__("getauxval");
 enum { ROIMETER_AT_BASE_ = 7, ROIMETER_AT_SECURE_ = 23 };
@@ -149,6 +153,7 @@ ROIMETER_ONE_ const struct roimeter_api *roimeter_load_(const char *name_, const
 ROIMETER_ONE_ const struct roimeter_api *roimeter_find_(const char *log_);
 ROIMETER_ONE_ const struct roimeter_api *roimeter_attach_(void);
 ROIMETER_ONE_ char *roimeter_put_(char *to_, char *end_, const char *text_);
+ROIMETER_ONE_ int roimeter_within_limit_(int file_, size_t more_);
 ROIMETER_ONE_ int roimeter_leave_file_(const char *folder_, char *line_);
 ROIMETER_ONE_ int roimeter_leave_link_(const char *folder_, const char *pid_, const char *line_);
 ROIMETER_ONE_ void roimeter_unattached_(const char *log_, const char *why_);
@@ -171,13 +176,24 @@ char *roimeter_put_(char *to_, char *end_, const char *text_)
 	return to_;
 }
 
+/* Past its limit for files the kernel would end the program with SIGXFSZ. */
+int roimeter_within_limit_(int file_, size_t more_)
+{
+	unsigned long limit_[2] = { 0, 0 }; /* what is in force, what may be */
+	off_t size_ = lseek(file_, 0, SEEK_END);
+
+	if (roimeter_getrlimit_(ROIMETER_RLIMIT_FSIZE_, limit_) || limit_[0] == ~0UL)
+		return 1;
+	return size_ >= 0 && ROIMETER_CAST_(unsigned long, size_) + more_ <= limit_[0];
+}
+
 /* One more line in the folder's file. line_ has room for one more byte. 0: it is there. */
 int roimeter_leave_file_(const char *folder_, char *line_)
 {
 	char path_[4096];
 	char *path_end_ = path_ + sizeof path_;
 	size_t n_ = strlen(line_);
-	ssize_t written_;
+	ssize_t written_ = -1;
 	int out_;
 
 	(void)roimeter_put_(roimeter_put_(path_, path_end_, folder_), path_end_, "/unattached");
@@ -185,7 +201,8 @@ int roimeter_leave_file_(const char *folder_, char *line_)
 	if (out_ < 0)
 		return -1;
 	line_[n_] = '\n';
-	written_ = write(out_, line_, n_ + 1);
+	if (roimeter_within_limit_(out_, n_ + 1))
+		written_ = write(out_, line_, n_ + 1);
 	line_[n_] = 0;
 	(void)close(out_);
 	return written_ == ROIMETER_CAST_(ssize_t, n_ + 1) ? 0 : -1;
