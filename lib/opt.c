@@ -113,8 +113,12 @@ int opt_parse(const struct opt_table *t, int argc, char **argv, int *ret_first, 
 	opterr = 0;
 	optind = 0; /* glibc: start anew */
 	for (;;) {
-		int at = optind ? optind : 1;
+		optopt = 0;
 		int c = getopt_long(argc, argv, ":h", longs, NULL);
+		/* Words before it may have been moved behind it. Of letters together it is one. */
+		char letter[] = { '-', (char)optopt, 0 };
+		bool word = !optopt || optopt >= OPT_CODE;
+		const char *told = word ? argv[optind > 1 ? optind - 1 : 1] : letter;
 		if (c == -1)
 			break;
 		if (c == 'h') {
@@ -126,11 +130,11 @@ int opt_parse(const struct opt_table *t, int argc, char **argv, int *ret_first, 
 			return 1;
 		}
 		if (c == ':')
-			return err_set(err, -EINVAL, "%s needs a value; see %s --help", argv[at],
+			return err_set(err, -EINVAL, "%s needs a value; see %s --help", told,
 				       t->command);
 		if (c == '?' || c < OPT_CODE || c >= OPT_CODE + (int)t->n)
 			return err_set(err, -EINVAL, "there is no option %s; see %s --help",
-				       argv[at], t->command);
+				       told, t->command);
 		int rc = take(&t->opts[c - OPT_CODE], optarg, err);
 		if (rc)
 			return rc;
