@@ -1,7 +1,6 @@
 /* roimeter capture: runs a command and keeps every call it makes that has to do with files; or
  * shows what was kept. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,6 +19,7 @@
 #include "lib/file.h"
 #include "lib/opt.h"
 #include "node/program.h"
+#include "run/calls.h"
 #include "run/collector.h"
 #include "run/command.h"
 #include "schema/iocap.h"
@@ -45,27 +45,14 @@ struct session {
 /* ---- the folder ---------------------------------------------------------------------------------
  */
 
-static bool has_capture(const char *folder)
-{
-	DIR *d = opendir(folder);
-	bool has = false;
-	for (struct dirent *e; d && !has && (e = readdir(d));)
-		has = strstr(e->d_name, IOCAP_SUFFIX) != NULL;
-	if (d)
-		(void)closedir(d);
-	return has;
-}
-
 static int make_folder(struct session *s, struct err *err)
 {
 	int rc = file_mkdirs(s->output, err);
 	if (rc)
 		return rc;
-	if (has_capture(s->output))
-		return err_set(err, -EEXIST,
-			       "%s: there is a capture in it already; name another folder with -o, "
-			       "or remove this one",
-			       s->output);
+	rc = calls_check(s->output, err);
+	if (rc)
+		return rc;
 	if (!realpath(s->output, s->folder))
 		return err_set(err, -errno, "open %s: %s", s->output, strerror(errno));
 	char *logs = arena_printf(&s->arena, "%s/.marks-XXXXXX", s->folder);
@@ -96,11 +83,10 @@ static int set_environment(struct session *s, struct err *err)
 	own[n++] = (struct env_pair){ "ROIMETER_LIBRARY", library };
 	own[n++] = (struct env_pair){ "ROIMETER_LOG", s->logs };
 	own[n++] = (struct env_pair){ "ROIMETER_EXEC", IOCAP_EXEC_ALONE };
-	own[n++] = (struct env_pair){ "ROIMETER_CAPTURE", s->folder };
-	own[n++] = (struct env_pair){
-		"ROIMETER_CAPTURE_STEP",
-		s->no_time ? "none" : arena_printf(&s->arena, "%ld", s->lossy_ns ? s->lossy_ns : 1)
-	};
+	calls_variables(s->folder,
+			s->no_time ? "none"
+				   : arena_printf(&s->arena, "%ld", s->lossy_ns ? s->lossy_ns : 1),
+			own, &n);
 	for (size_t i = 0; i < n; i++)
 		if (!own[i].value || setenv(own[i].name, own[i].value, 1) != 0)
 			return err_set(err, -ENOMEM, "out of memory");
@@ -170,7 +156,7 @@ static int tell(struct session *s, const char *command, int status)
 	struct iocap *c = NULL;
 	struct err err = { "" };
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-	if (!has_capture(s->folder)) {
+	if (!calls_are_there(s->folder)) {
 		tell_nothing(s, command);
 		return code ? code : EXIT_NOTHING;
 	}

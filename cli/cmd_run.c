@@ -1,6 +1,7 @@
 /* roimeter run: measure cases of a suite, or one command. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -121,6 +122,18 @@ static const char *state_folder(struct session *s)
 	if (state && state[0] == '/')
 		return arena_printf(&s->arena, "%s/roimeter", state);
 	return home && home[0] ? arena_printf(&s->arena, "%s/.local/state/roimeter", home) : NULL;
+}
+
+/* Absolute: executions have folders of their own. NULL: none is wanted, or *ret_rc says why. */
+static const char *capture_folder(struct session *s, int *ret_rc, struct err *err)
+{
+	char here[PATH_MAX];
+	const char *dir = s->o.capture;
+	if (dir && dir[0] != '/')
+		dir = getcwd(here, sizeof here) ? arena_printf(&s->arena, "%s/%s", here, dir) : NULL;
+	if (s->o.capture && !dir)
+		*ret_rc = err_set(err, -errno, "where am I? %s", strerror(errno));
+	return dir;
 }
 
 static const char *timer_path(struct session *s)
@@ -394,10 +407,12 @@ static int plan(struct session *s, const char *store, struct sweep **ret, struct
 		.collect_auto = s->collect.automatic,
 		.profile_reason = s->collect.reason,
 		.range_library = s->collect.range_library,
+		.calls_step = s->o.capture_time ? s->o.capture_time : "1",
 		.announce = s->server.announce,
 		.events = { on_step, on_record, on_complete, is_stored, on_expect, on_warn, s },
 	};
 	int rc = take_starters(s, &o.commands, err);
+	o.calls = capture_folder(s, &rc, err);
 	if (!rc)
 		rc = take_allow(s, &o.commands.allow, err);
 	return rc ? rc : sweep_new(ret, &o, err);
@@ -460,6 +475,9 @@ static void print_plan(const struct session *s, const struct sweep *sweep)
 		}
 		words_command(&line, &c->argv);
 		(void)printf("  %s\n", line.data);
+		for (size_t k = 0; k < profiled; k++)
+			if (sweep_capture(sweep, i, k))
+				(void)printf("  capture in %s\n", sweep_capture(sweep, i, k));
 		buf_done(&line);
 	}
 	(void)printf("%zu case%s, %.0f executions, platform %s; nothing was started\n",
@@ -472,6 +490,8 @@ static int open_all(struct session *s, struct buf *store, struct err *err)
 	int rc = run_server_choose(&s->server, &told, &s->config, &s->arena, err);
 	if (!rc)
 		rc = run_collect_open(&s->collect, &s->o, &s->config, &s->arena, err);
+	if (!rc && s->o.capture)
+		rc = run_collect_check_capture(&s->collect, s->o.capture, err);
 	if (!rc)
 		rc = find_platform(s, err);
 	if (!rc && !s->o.dry_run)

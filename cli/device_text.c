@@ -120,6 +120,11 @@ static void put_files(struct buf *b, const struct record_body *r)
 	if (t.len && known(io->time_s))
 		buf_printf(&t, ", %s in them", num_duration(text, io->time_s));
 	put_line(b, "files", &t);
+	if (io->capture && known(io->capture_bytes))
+		buf_printf(b, "  %-11s %.0f calls in %s%s, %s%s\n", "capture", io->capture_calls,
+			   num_si(text, io->capture_bytes),
+			   io->capture_bytes >= 999.5 ? "B" : " B", io->capture,
+			   io->capture_complete == NO ? " (incomplete)" : "");
 }
 
 void device_text(struct buf *b, const struct record_body *r)

@@ -119,6 +119,17 @@ int run_collect_open(struct run_collect *ret, const struct run_options *o, const
 	return rc;
 }
 
+int run_collect_check_capture(const struct run_collect *c, const char *folder, struct err *err)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (collector_has(&c->items[i], IO))
+			return 0;
+	return err_set(err, -EINVAL,
+		       "--capture %s: the collector io makes it, and no execution has that; add "
+		       "--collect io (or opencl,io and the like), or leave --capture out",
+		       folder);
+}
+
 void run_collect_close(struct run_collect *c)
 {
 	for (size_t i = 0; i < c->n; i++)

@@ -23,6 +23,9 @@ int run_collect_open(struct run_collect *ret, const struct run_options *o, const
 		     struct arena *a, struct err *err);
 void run_collect_close(struct run_collect *c);
 
+/* Can a capture be made? -EINVAL with a sentence: no execution has the collector io. */
+int run_collect_check_capture(const struct run_collect *c, const char *folder, struct err *err);
+
 /* The names of the first n of them, and of who rides along. */
 json_t *run_collect_names(const struct run_collect *c, size_t n);
 

@@ -53,6 +53,10 @@ static int parse(struct run_options *o, int argc, char **argv, int *ret_first, s
 		  "pass this variable on; may end in *" },
 		{ "collect", OPT_LIST, &o->collect, "NAME",
 		  "one profiled execution with each: cupti, opencl, io, none, auto" },
+		{ "capture", OPT_TEXT, &o->capture, "DIR",
+		  "and keep every call about files that io sees, in DIR/APP/CASE" },
+		{ "capture-time", OPT_TEXT, &o->capture_time, "NS",
+		  "round its times to NS nanoseconds; none leaves them out" },
 		{ "no-profile", OPT_FLAG, &o->no_profile, NULL, "no profiled execution (default: under auto, what works here)" },
 		{ "dry-run", OPT_FLAG, &o->dry_run, NULL,
 		  "print what would run, and start nothing" },
@@ -92,6 +96,13 @@ static int parse(struct run_options *o, int argc, char **argv, int *ret_first, s
 	return opt_parse(&t, argc, argv, ret_first, err);
 }
 
+static bool is_step(const char *text)
+{
+	size_t n = strspn(text, "0123456789");
+	return strcmp(text, "none") == 0 ||
+	       (n && n <= 12 && !text[n] && text[strspn(text, "0")]);
+}
+
 static int check_words(const struct run_options *o, struct err *err)
 {
 	if (o->order && strcmp(o->order, "sequential") != 0 && strcmp(o->order, "interleaved") != 0)
@@ -104,6 +115,16 @@ static int check_words(const struct run_options *o, struct err *err)
 			return err_set(err, -EINVAL,
 				       "--collect %s and --no-profile: leave one of them out",
 				       o->collect.items[i]);
+	if (o->capture && o->no_profile)
+		return err_set(err, -EINVAL, "--capture and --no-profile: leave one of them out");
+	if (o->capture && !*o->capture)
+		return err_set(err, -EINVAL, "--capture \"\": name a folder");
+	if (o->capture_time && !o->capture)
+		return err_set(err, -EINVAL, "--capture-time goes with --capture DIR");
+	if (o->capture_time && !is_step(o->capture_time))
+		return err_set(err, -EINVAL,
+			       "--capture-time %s: expected nanoseconds to round times to, or none",
+			       o->capture_time);
 	if (o->clean == 0)
 		return err_set(err, -EINVAL, "--clean 0: at least one clean execution is needed");
 	if (o->ranks == 0)

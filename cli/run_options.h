@@ -10,7 +10,7 @@
 
 struct run_options {
 	const char *suite, *app, *case_, *region, *launcher, *platform, *config, *order, *db,
-		*keep_logs, *format, *server;
+		*keep_logs, *format, *server, *capture, *capture_time;
 	struct opt_list vars, env, env_allow, collect;
 	long warmup, clean, ranks, wait_s; /* -1: not told */
 	double timeout_s;                  /* NAN: not told */

@@ -405,18 +405,37 @@ static void mpi(struct page *p, const struct io *io)
 	text_table_put(&t, "  ", p->b);
 }
 
+/* Is all in it? Captures of imports do not say. */
+static void capture_state(struct page *p, const struct io *io)
+{
+	char text[160];
+	if (io->capture_complete == UNKNOWN)
+		return;
+	(void)snprintf(text, sizeof text, "%s, %.15g process%s",
+		       io->capture_complete == YES ? "complete" : "INCOMPLETE (see the caveats)",
+		       io->capture_processes, io->capture_processes == 1 ? "" : "es");
+	show_line(p, "  it is", text);
+}
+
 static void capture(struct page *p, const struct io *io)
 {
-	char size[32], text[160];
+	char size[32], each[48] = "", text[200];
+	double calls = known(io->capture_calls) ? io->capture_calls : io->capture_events;
 	if (!io->capture)
 		return;
 	show_line(p, "capture", io->capture);
-	(void)snprintf(text, sizeof text, "%s, %.15g calls, %.15g rules",
+	if (known(io->capture_bytes) && calls > 0)
+		(void)snprintf(each, sizeof each, "; %.3g B a call", io->capture_bytes / calls);
+	(void)snprintf(text, sizeof text, "%s, %.15g calls, %.15g rules%s",
 		       known(io->capture_bytes) ? size_text(size, io->capture_bytes)
 						: "size unknown",
-		       io->capture_events, io->capture_rules);
-	if (known(io->capture_events) && known(io->capture_rules))
+		       calls, io->capture_rules, each);
+	if (known(calls) && known(io->capture_rules))
 		show_line(p, "  it has", text);
+	else if (io->capture_complete == NO)
+		show_line(p, "  it has", "what is not known (see the caveats)");
+	if (known(io->capture_processes))
+		capture_state(p, io);
 }
 
 /* Imported records may have the first five numbers only. */

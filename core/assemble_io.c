@@ -7,6 +7,7 @@
 
 #include "core/assemble_impl.h"
 #include "core/iomerge.h"
+#include "lib/buf.h"
 #include "lib/num.h"
 
 /* One that went well before one that did not. */
@@ -133,7 +134,76 @@ static int put_layouts(struct assembly *a)
 	return record_null(a->rec, "io.files.layout", lustre ? "not_measured" : "not_supported");
 }
 
-int put_io_parts(struct assembly *a)
+/* ---- captures -------------------------------------------------------------------------------- */
+
+/* Of how many processes that were seen nothing is in the capture. */
+static double without_capture(const struct worked *w)
+{
+	double n = (double)w->seen->n_iopictures - w->seen->row.capture.processes;
+	return n > 0 ? n : 0;
+}
+
+static bool is_complete(const struct worked *w)
+{
+	const struct io_kept *k = &w->seen->row.capture;
+	return known(k->bytes) && !(k->unfinished > 0) && !(k->dropped_ops > 0) &&
+	       !(without_capture(w) > 0);
+}
+
+static int say_capture(struct assembly *a, const struct worked *w)
+{
+	const struct io_kept *k = &w->seen->row.capture;
+	struct buf b = { .max = 2000 };
+	if (!k->folder || is_complete(w))
+		return 0;
+	if (!known(k->bytes))
+		return record_caveat(a->rec, "capture_unreadable", "%s: no capture in %.900s: %.900s.",
+				     w->seen->row.name, k->folder, k->why ? k->why : "not known why");
+	if (k->unfinished > 0)
+		buf_printf(&b,
+			   "; of %.0f of %.0f processes the end is missing (killed, still running, "
+			   "or it could not be written)",
+			   k->unfinished, k->processes);
+	if (without_capture(w) > 0)
+		buf_printf(&b, "; of %.0f more processes nothing is in it", without_capture(w));
+	if (k->dropped_ops > 0)
+		buf_printf(&b, "; %.0f calls were seen and could not be kept", k->dropped_ops);
+	int rc = b.failed ? -ENOMEM
+			  : record_caveat(a->rec, "capture_incomplete",
+					  "%s: the capture in %.900s is not complete: %s.",
+					  w->seen->row.name, k->folder, b.data + 2);
+	buf_done(&b);
+	return rc;
+}
+
+/* w: whose numbers io has. */
+static int put_capture(struct assembly *a, const struct worked *w)
+{
+	const struct io_kept *k = &w->seen->row.capture;
+	struct io *io = &a->rec->body.io;
+	if (!k->folder)
+		return 0;
+	io->capture = record_text(a->rec, k->folder, strlen(k->folder));
+	io->capture_bytes = k->bytes;
+	io->capture_events = k->events;
+	io->capture_rules = k->rules;
+	io->capture_calls = k->calls;
+	io->capture_processes = k->processes;
+	io->capture_dropped_ops = k->dropped_ops;
+	io->capture_complete = is_complete(w) ? YES : NO;
+	return io->capture ? 0 : -ENOMEM;
+}
+
+static int put_captures(struct assembly *a)
+{
+	int rc = 0;
+	for (size_t i = 0; !rc && i < a->n; i++)
+		if (a->all[i].stage == PROFILED)
+			rc = say_capture(a, &a->all[i]);
+	return rc;
+}
+
+static int put_counts(struct assembly *a)
 {
 	struct record_body *b = &a->rec->body;
 	const struct worked *w = io_execution(a);
@@ -156,8 +226,16 @@ int put_io_parts(struct assembly *a)
 	b->io.execution = record_text(a->rec, w->seen->row.name, strlen(w->seen->row.name));
 	if (!b->io.execution)
 		return -ENOMEM;
-	rc = put_device_bytes(a, w);
+	rc = put_capture(a, w);
+	if (!rc)
+		rc = put_device_bytes(a, w);
 	if (!rc)
 		rc = put_layouts(a);
 	return rc ? rc : unseen(a, w);
+}
+
+int put_io_parts(struct assembly *a)
+{
+	int rc = put_counts(a);
+	return rc ? rc : put_captures(a);
 }

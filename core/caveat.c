@@ -100,6 +100,8 @@ const struct caveat_code caveat_codes[] = {
 	{ "io_wait_is_bound", "How long any thread was in I/O is not exact; the sentence says by how much." },
 	{ "io_untimed", "Calls, other than those that only touched a stream's buffer, were counted and have no time." },
 	{ "io_reread_bound", "More places of a file were written than are kept: reread_bytes is an upper bound." },
+	{ "capture_incomplete", "Calls about files are missing in the capture of an execution; the sentence says which." },
+	{ "capture_unreadable", "A capture was asked for and could not be made or read; the sentence says why." },
 	/* imports */
 	{ "source_caveat", "A limit that the imported source tells itself." },
 	{ "source_caveats_lost", "The imported source tells more limits than its file still has." },

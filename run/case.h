@@ -18,6 +18,8 @@ struct case_run {
 	struct timer_def *timer;
 	const char *range; /* pattern; NULL: the region is no range */
 	struct txts timer_files, refused;
+	const char *const *calls; /* folder for the capture of each profiled execution, NULL where
+				   * none is wanted; NULL: of none */
 	double warmups, cleans, profiled, timeout_s;
 	const char *profile_no; /* why there are no profiled ones, where it is the case's matter */
 	const char *fingerprint;

@@ -255,6 +255,14 @@ const char *collector_conflict(const struct collector_lib *c, char *const *envp)
 	return c->with ? collector_conflict(c->with, envp) : NULL;
 }
 
+bool collector_has(const struct collector_lib *c, const char *name)
+{
+	for (; c; c = c->with)
+		if (strcmp(c->name, name) == 0)
+			return true;
+	return false;
+}
+
 const char *collector_names(struct arena *a, const struct collector_lib *c)
 {
 	return c->with ? arena_printf(a, "%s,%s", c->name, c->with->name)

@@ -3,6 +3,7 @@
 #ifndef RUN_COLLECTOR_H
 #define RUN_COLLECTOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "collectors/collector.h"
@@ -37,6 +38,9 @@ int collector_check(const struct collector_lib *c, struct err *err);
 /* A variable that the program has already, and that can hold one value only; NULL: there is none.
  * envp: what a clean execution gets. */
 const char *collector_conflict(const struct collector_lib *c, char *const *envp);
+
+/* Is it this one, or does this one ride along? */
+bool collector_has(const struct collector_lib *c, const char *name);
 
 /* "cupti", or "cupti,io" where another rides along. NULL: no memory. */
 const char *collector_names(struct arena *a, const struct collector_lib *c);

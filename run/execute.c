@@ -16,6 +16,7 @@
 
 #include "lib/file.h"
 #include "lib/num.h"
+#include "run/calls.h"
 #include "run/launch.h"
 #include "run/ranges.h"
 #include "run/unseen.h"
@@ -52,7 +53,7 @@ static int make_folders(const struct runner *r, const struct command *c, struct 
 	return marklog_losses_create(p->logs, err);
 }
 
-#define OWN_MAX (8 + COLLECTOR_VARIABLES_MAX + RANGES_VARIABLES)
+#define OWN_MAX (8 + COLLECTOR_VARIABLES_MAX + RANGES_VARIABLES + CALLS_VARIABLES)
 
 /* The variables that are ours. HPCPERF_ROI_LOG is for programs that were built with that suite's
  * own header. */
@@ -89,6 +90,8 @@ static int guests_variables(struct env_pair *own, size_t *n, const struct runner
 		rc = collector_variables(spec->collector, a, alone, own + *n, &more);
 	if (!rc && spec->range)
 		rc = ranges_variables(spec->range, spec->range_library, a, alone, own + *n, &more);
+	if (!rc && spec->calls)
+		calls_variables(spec->calls, spec->calls_step, own + *n, &more);
 	*n += more;
 	return rc;
 }
@@ -242,11 +245,6 @@ static void note_ranges(struct capture *c, const char *logs)
 		(void)capture_note(c, note);
 }
 
-static bool watches_files(const struct collector_lib *l)
-{
-	return l && (strcmp(l->name, "io") == 0 || (l->with && strcmp(l->with->name, "io") == 0));
-}
-
 /* A fault in what was left is said in the record; the command itself has run. */
 static void collect(struct capture *c, const struct execution_spec *spec, const struct paths *p,
 		    const struct stamps *stamps)
@@ -256,8 +254,10 @@ static void collect(struct capture *c, const struct execution_spec *spec, const 
 		(void)capture_note(c, why.text);
 	if (spec->range && !(c->log_bytes > 0))
 		note_ranges(c, p->logs);
-	if (c->end != END_NOT_STARTED && watches_files(spec->collector))
+	if (c->end != END_NOT_STARTED && collector_has(spec->collector, "io"))
 		(void)unseen_note(c, spec->command);
+	if (c->end != END_NOT_STARTED && spec->calls)
+		(void)calls_sum_up(&c->row.capture, &c->arena, spec->calls);
 	why = (struct err){ 0 };
 	if (c->end != END_NOT_STARTED && capture_output(c, p->output, &why))
 		(void)capture_note(c, why.text);

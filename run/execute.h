@@ -36,6 +36,8 @@ struct execution_spec {
 	double order, timeout_s;
 	const struct txts *timer_files;        /* globs; may be NULL */
 	const struct collector_lib *collector; /* of a profiled execution; else NULL */
+	const char *calls;      /* folder for a capture (run/calls.h); NULL: none is wanted */
+	const char *calls_step; /* what its times are rounded to, as calls_variables wants it */
 	const char *range, *range_library;     /* the region is a range of the program; else NULL */
 };
 

@@ -12,6 +12,7 @@
 
 #include "lib/num.h"
 #include "run/announce_frames.h"
+#include "run/calls.h"
 #include "run/git.h"
 #include "schema/runid.h"
 
@@ -23,7 +24,7 @@ static void warn(const struct sweep *s, const char *text)
 
 /* ---- one execution more ---- */
 
-static bool has_made(const struct case_run *c, const char *name)
+bool case_has_made(const struct case_run *c, const char *name)
 {
 	for (size_t i = 0; i < c->n_made; i++)
 		if (strcmp(c->made[i]->capture.row.name, name) == 0)
@@ -195,6 +196,8 @@ static int make_one(struct sweep *s, struct runner *r, struct case_run *c, const
 		.collector = with,
 		.range = c->range,
 		.range_library = s->o.range_library,
+		.calls = with && c->calls ? c->calls[with - s->o.collectors] : NULL,
+		.calls_step = s->o.calls_step,
 	};
 	struct capture capture;
 	struct err why = { 0 };
@@ -221,7 +224,7 @@ static bool is_complete(const struct sweep *s, const struct case_run *c)
 	char name[EXECUTION_NAME_BYTES];
 	bool all = c->n_made >= case_planned(c);
 	for (size_t i = 0; all && !c->over && i < case_planned(c); i++)
-		all = has_made(c, case_execution(c, &s->fill, i, name));
+		all = case_has_made(c, case_execution(c, &s->fill, i, name));
 	return c->over || all;
 }
 
@@ -312,7 +315,7 @@ static int step(struct sweep *s, struct runner *r, size_t i, int stage, size_t k
 	for (int earlier = 0; earlier < stage; earlier++)
 		before += stage_count(c, earlier);
 	(void)case_execution(c, &s->fill, (size_t)before + k, name);
-	int rc = has_made(c, name)
+	int rc = case_has_made(c, name)
 			 ? 0
 			 : make_one(s, r, c, name,
 				    stage == PROFILED_ONES ? &s->o.collectors[k] : NULL, err);
@@ -365,13 +368,19 @@ static int finish_interrupted(struct sweep *s, struct err *err)
 
 /* ---- an earlier session ---- */
 
-/* One under a collector that this call does not ask for is not taken over. */
-static bool is_planned(const struct sweep *s, const struct case_run *c, const char *name)
+/* One under a collector that this call does not ask for is not taken over, and so is one without
+ * the capture that this call asks for. */
+static bool is_planned(const struct sweep *s, const struct case_run *c, const struct execution *row)
 {
 	char wanted[EXECUTION_NAME_BYTES];
-	bool planned = strncmp(name, "profiled", 8) != 0;
-	for (size_t i = (size_t)(c->warmups + c->cleans); !planned && i < case_planned(c); i++)
-		planned = strcmp(name, case_execution(c, &s->fill, i, wanted)) == 0;
+	bool planned = strncmp(row->name, "profiled", 8) != 0;
+	size_t first = (size_t)(c->warmups + c->cleans);
+	for (size_t i = first; !planned && i < case_planned(c); i++) {
+		const char *calls = c->calls ? c->calls[i - first] : NULL;
+		planned = strcmp(row->name, case_execution(c, &s->fill, i, wanted)) == 0 &&
+			  (!calls || (row->capture.folder &&
+				      strcmp(row->capture.folder, calls) == 0));
+	}
 	return planned;
 }
 
@@ -379,7 +388,7 @@ static int take_earlier(void *arg, size_t i, struct capture *capture)
 {
 	struct sweep *s = arg;
 	struct case_run *c = &s->cases[i];
-	if (has_made(c, capture->row.name) || !is_planned(s, c, capture->row.name)) {
+	if (case_has_made(c, capture->row.name) || !is_planned(s, c, &capture->row)) {
 		capture_done(capture);
 		return 0;
 	}
@@ -442,6 +451,19 @@ static int open_journal(struct sweep *s, struct err *err)
 	return 0;
 }
 
+/* Before an hour of measuring, not behind it. */
+static int make_calls_folders(const struct sweep *s, struct err *err)
+{
+	int rc = sweep_check_calls(s, err);
+	for (size_t i = 0; !rc && i < s->n; i++) {
+		const struct case_run *c = &s->cases[i];
+		for (size_t k = 0; !rc && c->calls && !c->stored && (double)k < c->profiled; k++)
+			if (c->calls[k])
+				rc = calls_make_folder(c->calls[k], err);
+	}
+	return rc;
+}
+
 int sweep_run(struct sweep *s, struct runner *r, struct err *err)
 {
 	s->fill = (struct fill){ .o = &s->o,
@@ -451,6 +473,8 @@ int sweep_run(struct sweep *s, struct runner *r, struct err *err)
 	if (s->o.suite->dir)
 		git_ask(&s->arena, s->o.suite->dir, &s->fill.git_commit, &s->fill.git_dirty);
 	int rc = open_journal(s, err);
+	if (!rc && s->o.calls)
+		rc = make_calls_folders(s, err);
 	/* Complete in the journal, but not stored: the runner was killed just then. */
 	for (size_t i = 0; !rc && i < s->n; i++)
 		if (!s->cases[i].stored && s->cases[i].n_made && is_complete(s, &s->cases[i]))

@@ -51,6 +51,8 @@ struct sweep_options {
 	const struct collector_lib *collectors; /* one profiled execution of each case with each */
 	size_t n_collectors;
 	bool collect_auto; /* they were chosen, not named: no case is refused or failed for them */
+	const char *calls;      /* folder for captures of profiled executions; NULL: none */
+	const char *calls_step; /* of their times, as run/calls.h wants it */
 	const char *range_library;  /* of run/ranges.h; NULL: it is not there */
 	const char *profile_reason; /* why nothing is profiled, where there are none */
 	struct announce *announce;  /* the agent that is told of all this; NULL: none */
@@ -72,6 +74,8 @@ void sweep_counts(const struct sweep *s, size_t i, double *ret_warmups, double *
 size_t sweep_profiled(const struct sweep *s, size_t i);
 /* Why of none, where that is the case's own matter; NULL. */
 const char *sweep_not_profiled(const struct sweep *s, size_t i);
+/* Where the capture of its k-th profiled execution goes; NULL: it makes none. */
+const char *sweep_capture(const struct sweep *s, size_t i, size_t k);
 
 /* Runs the plan. 0 also when cases fail: their records tell. -EINTR: it was interrupted.
  * -EHOSTUNREACH: it was done, and the agent could not be told of all of it. Others: it could not go

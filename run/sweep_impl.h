@@ -20,6 +20,11 @@ struct sweep {
 	bool away;    /* the agent was, when it was last told of something */
 };
 
+/* The executions whose capture is still to be made: is there one already? -EEXIST. */
+int sweep_check_calls(const struct sweep *s, struct err *err);
+
+bool case_has_made(const struct case_run *c, const char *name);
+
 /* What was made of a case is let go. */
 void sweep_free_made(struct case_run *c);
 

@@ -10,6 +10,7 @@
 
 #include "lib/num.h"
 #include "lib/version.h"
+#include "run/calls.h"
 #include "run/launch.h"
 #include "run/ranges.h"
 
@@ -109,6 +110,43 @@ static int take_fingerprint(struct sweep *s, struct case_run *c)
 	return c->fingerprint ? 0 : -ENOMEM;
 }
 
+/* DIR/APP/CASE, and where several of its executions have one, DIR/APP/CASE/EXECUTION. */
+static int plan_calls(struct sweep *s, struct case_run *c)
+{
+	size_t n = 0;
+	const char **list = arena_array(&s->arena, (size_t)c->profiled + 1, sizeof *list);
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; (double)i < c->profiled; i++)
+		n += collector_has(&s->o.collectors[i], "io");
+	for (size_t i = 0; (double)i < c->profiled; i++) {
+		const struct collector_lib *with = &s->o.collectors[i];
+		if (!collector_has(with, "io"))
+			continue;
+		list[i] = arena_printf(&s->arena, "%s/%s/%s%s%s", s->o.calls, c->c->app, c->c->name,
+				       n > 1 ? "/profiled." : "", n > 1 ? with->name : "");
+		if (!list[i])
+			return -ENOMEM;
+	}
+	c->calls = list;
+	return 0;
+}
+
+int sweep_check_calls(const struct sweep *s, struct err *err)
+{
+	char name[EXECUTION_NAME_BYTES];
+	const struct fill f = { .o = &s->o };
+	int rc = 0;
+	for (size_t i = 0; !rc && i < s->n; i++) {
+		const struct case_run *c = &s->cases[i];
+		size_t first = (size_t)(c->warmups + c->cleans);
+		for (size_t k = 0; !rc && c->calls && !c->stored && (double)k < c->profiled; k++)
+			if (c->calls[k] && !case_has_made(c, case_execution(c, &f, first + k, name)))
+				rc = calls_check(c->calls[k], err);
+	}
+	return rc;
+}
+
 static int plan_case(struct sweep *s, struct case_run *c, const struct suite_case *suite_case,
 		     struct err *err)
 {
@@ -128,6 +166,8 @@ static int plan_case(struct sweep *s, struct case_run *c, const struct suite_cas
 		rc = load_timer(s, c, err);
 	if (!rc)
 		rc = find_refused(s, c, err);
+	if (!rc && o->calls && plan_calls(s, c))
+		rc = err_set(err, -ENOMEM, "out of memory");
 	if (!rc && !o->commands.plan_only)
 		rc = command_hash(&c->command, &s->arena, err);
 	if (!rc && !o->commands.plan_only && take_fingerprint(s, c))
@@ -180,6 +220,8 @@ int sweep_new(struct sweep **ret, const struct sweep_options *o, struct err *err
 	for (size_t i = 0; !rc && i < o->suite->n_cases; i++)
 		if (o->chosen[i])
 			rc = plan_case(s, &s->cases[s->n++], &o->suite->cases[i], err);
+	if (!rc && o->calls && !o->resume) /* else what was made before is not known yet */
+		rc = sweep_check_calls(s, err);
 	if (!rc && (make_key(s) || make_journal_cases(s)))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (rc) {
@@ -242,6 +284,11 @@ size_t sweep_profiled(const struct sweep *s, size_t i)
 const char *sweep_not_profiled(const struct sweep *s, size_t i)
 {
 	return s->cases[i].profile_no;
+}
+
+const char *sweep_capture(const struct sweep *s, size_t i, size_t k)
+{
+	return s->cases[i].calls ? s->cases[i].calls[k] : NULL;
 }
 
 size_t case_planned(const struct case_run *c)

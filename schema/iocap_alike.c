@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/buf.h"
 #include "lib/file.h"
@@ -234,11 +235,24 @@ static void kept_done(struct kept *k)
 	*k = (struct kept){ 0 };
 }
 
+/* The last calls of a process that went on as another program: they belong to the file as it is. */
+static bool has_open(const char *path)
+{
+	bool has = false;
+	for (int i = 0; i < 2; i++) {
+		struct buf beside = { 0 };
+		buf_printf(&beside, "%s-open%d", path, i);
+		has |= beside.failed || access(beside.data, F_OK) == 0;
+		buf_done(&beside);
+	}
+	return has;
+}
+
 /* Its program, when the file is whole and finished; else NULL. */
 static char *program_of(const char *path)
 {
 	struct iocap *c = NULL;
-	if (iocap_open(&c, path, NULL))
+	if (has_open(path) || iocap_open(&c, path, NULL))
 		return NULL;
 	const struct iocap_sums *s = iocap_sums(c, 0);
 	const char *program = iocap_process(c, 0)->program;

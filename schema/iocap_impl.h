@@ -78,7 +78,13 @@ struct iocap {
 	struct rprocess **processes;
 	size_t n;
 	struct arena arena;
+	size_t max_bytes;      /* of files, and of tables; 0: no limit */
+	size_t files, tables;  /* so far; counted where there is a limit */
+	bool is_folder; /* of several: one that has not even its beginning hides no other */
 };
+
+/* So many bytes more of a table. -EFBIG past the limit. */
+int iocap_table_room(struct iocap *c, uint64_t bytes, struct err *err);
 
 /* Reads all blocks of a file, of what was under way (NULL: nothing was), and of the base where the
  * file is stored as what differs from another (else NULL). */

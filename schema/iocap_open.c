@@ -9,6 +9,25 @@
 
 /* ---- opening ---- */
 
+int iocap_table_room(struct iocap *c, uint64_t bytes, struct err *err)
+{
+	if (!c->max_bytes)
+		return 0;
+	if (bytes > c->max_bytes - c->tables)
+		return err_set(err, -EFBIG, "its tables are larger than %zu bytes", c->max_bytes);
+	c->tables += (size_t)bytes;
+	return 0;
+}
+
+static int look(struct iocap *c, struct iocap_view *v, const char *path, struct err *err)
+{
+	if (!c->max_bytes)
+		return iocap_view_open(v, path, err);
+	int rc = iocap_view_read(v, path, c->max_bytes - c->files, err);
+	c->files += rc ? 0 : v->n;
+	return rc;
+}
+
 static int add(struct iocap *c, const char *name, struct rprocess **ret, struct err *err)
 {
 	struct rprocess *p = calloc(1, sizeof *p);
@@ -35,7 +54,7 @@ static const uint8_t *find_open(struct rprocess *p, struct iocap *c, size_t *ret
 		struct iocap_view v = { 0 };
 		uint64_t turn;
 		size_t n;
-		if (!path || iocap_view_open(&v, path, NULL))
+		if (!path || look(c, &v, path, NULL))
 			continue;
 		const uint8_t *got = iocap_open_get(v.p, v.n, &turn, &n);
 		if (got && (!best || turn > best_turn)) {
@@ -61,7 +80,7 @@ static int open_alike(struct iocap *c, struct rprocess *p, const char *name, siz
 			     (int)n, name);
 	struct iocap_view base = { 0 };
 	struct iocap_blocks blocks = { 0 };
-	int rc = path ? iocap_view_open(&base, path, err) : err_set(err, -ENOMEM, "out of memory");
+	int rc = path ? look(c, &base, path, err) : err_set(err, -ENOMEM, "out of memory");
 	if (rc)
 		rc = err_wrap(err, rc, "%s: it is stored as what differs from another", p->name);
 	else if (!iocap_blocks_list(&blocks, base.p, base.n, IOCAP_MAGIC))
@@ -80,7 +99,7 @@ static int open_file(struct iocap *c, const char *path, struct err *err)
 	struct rprocess *p;
 	int rc = add(c, path, &p, err);
 	if (!rc)
-		rc = iocap_view_open(&p->file, path, err);
+		rc = look(c, &p->file, path, err);
 	if (rc)
 		return rc;
 	size_t n = 0, n_base = 0;
@@ -103,6 +122,7 @@ static int open_folder(struct iocap *c, const char *path, struct err *err)
 	if (!d)
 		return err_set(err, -errno, "open %s: %s", path, strerror(errno));
 	int rc = 0;
+	c->is_folder = true;
 	for (struct dirent *e; !rc && (e = readdir(d));) {
 		if (!is_ours(e->d_name))
 			continue;
@@ -128,10 +148,16 @@ static int by_rank(const void *a, const void *b)
 
 int iocap_open(struct iocap **ret, const char *path, struct err *err)
 {
+	return iocap_open_within(ret, path, 0, err);
+}
+
+int iocap_open_within(struct iocap **ret, const char *path, size_t max_bytes, struct err *err)
+{
 	struct iocap *c = calloc(1, sizeof *c);
 	struct stat st;
 	if (!c)
 		return err_set(err, -ENOMEM, "out of memory");
+	c->max_bytes = c->arena.max_bytes = max_bytes;
 	int rc = stat(path, &st) == 0 ? 0
 				      : err_set(err, -errno, "open %s: %s", path, strerror(errno));
 	if (!rc)

@@ -53,6 +53,10 @@ static int read_texts(struct iocap *c, struct rprocess *p, struct iocap_in *in, 
 		x[i] = iocap_column_read(in, COLUMN_MAX, &n[i]);
 	if (in->bad || n[0] != n[1] || n[0] != n[2])
 		goto done;
+	if (iocap_table_room(c, n[0] * sizeof *p->texts, err)) {
+		rc = -EFBIG;
+		goto done;
+	}
 	for (size_t i = 0; i < n[0]; i++) {
 		number += iocap_unzigzag(x[0][i]) + 1;
 		size_t prefix = x[1][i], suffix = x[2][i];
@@ -82,7 +86,10 @@ static int read_texts(struct iocap *c, struct rprocess *p, struct iocap_in *in, 
 done:
 	for (int i = 0; i < 4; i++)
 		free(x[i]);
-	return rc == -ENOMEM ? no_memory(err) : rc ? iocap_bad(p, err, "its texts") : 0;
+	return rc == -ENOMEM   ? no_memory(err)
+	       : rc == -EFBIG ? rc
+	       : rc	      ? iocap_bad(p, err, "its texts")
+			      : 0;
 }
 
 static int read_infos(struct rprocess *p, const struct iocap_block_in *b, struct err *err)
@@ -191,12 +198,20 @@ static int note(struct places *places, struct iocap_in in, struct err *err)
 }
 
 /* open: of what was under way. */
+/* Items that a block can have: each takes a byte at least. */
+static uint64_t at_most(const struct iocap_block_in *b)
+{
+	uint64_t bytes = (uint64_t)(b->in.end - b->in.at);
+	return b->items < bytes ? b->items : bytes;
+}
+
 static int read_block(struct iocap *c, struct rprocess *p, struct iocap_block_in *b, bool open,
 		      struct err *err)
 {
 	struct iocap_sums *sums = &p->sums;
 	size_t bytes = IOCAP_BLOCK_HEAD + (size_t)(b->in.end - b->in.at);
 	struct rstream *s = stream_of(p, b->stream);
+	int rc;
 	if (!s)
 		return iocap_bad(p, err, "the number of a stream");
 	switch (b->type) {
@@ -210,11 +225,13 @@ static int read_block(struct iocap *c, struct rprocess *p, struct iocap_block_in
 	case IOCAP_B_INFOS:
 		sums->table_bytes += bytes;
 		p->info_blocks++;
-		return read_infos(p, b, err);
+		rc = iocap_table_room(c, at_most(b) * sizeof *p->infos, err);
+		return rc ? rc : read_infos(p, b, err);
 	case IOCAP_B_SIGNATURES:
 		sums->table_bytes += bytes;
 		p->signature_blocks++;
-		return read_signatures(p, b, err);
+		rc = iocap_table_room(c, at_most(b) * sizeof *p->signatures, err);
+		return rc ? rc : read_signatures(p, b, err);
 	case IOCAP_B_SEGMENT:
 		sums->symbol_bytes += bytes;
 		return read_segment(p, s, b->in, open, err);
@@ -354,11 +371,23 @@ static int read_file(struct iocap *c, struct rprocess *p, struct iocap_in *in,
 	return rc;
 }
 
+/* A process that was killed, or whose disk was full, before it wrote who it is: beside others it is
+ * one of which nothing is known. */
+static int cut_in_its_beginning(struct rprocess *p, size_t n)
+{
+	p->facts = (struct iocap_process){ .pid = -1, .parent = -1, .rank = -1, .step_ns = 1 };
+	p->sums.bytes = n;
+	p->sums.damaged = true;
+	return 0;
+}
+
 int iocap_process_read(struct iocap *c, struct rprocess *p, const void *bytes, size_t n,
 		       const struct iocap_blocks *base, const void *open, size_t n_open,
 		       struct err *err)
 {
 	const uint8_t *begin = bytes;
+	if (c->is_folder && n < 8 && memcmp(begin, IOCAP_MAGIC, n) == 0)
+		return cut_in_its_beginning(p, n);
 	if (n < 8 || memcmp(begin, base ? IOCAP_ALIKE_MAGIC : IOCAP_MAGIC, 8) != 0)
 		return err_set(
 			err, -EINVAL,
@@ -370,6 +399,8 @@ int iocap_process_read(struct iocap *c, struct rprocess *p, const void *bytes, s
 	int rc = read_file(c, p, &in, base, err);
 	if (rc)
 		return rc;
+	if (!p->facts.step_ns && c->is_folder)
+		return cut_in_its_beginning(p, n);
 	if (!p->facts.step_ns)
 		return err_set(err, -EINVAL, "%s: the capture is cut in its beginning", p->name);
 	p->sums.damaged = in.at != in.end;

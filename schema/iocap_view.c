@@ -27,7 +27,7 @@ static int read_all(int fd, uint8_t *to, size_t n, size_t *ret_n)
 	return 0;
 }
 
-static int view_fd(struct iocap_view *v, int fd)
+static int view_fd(struct iocap_view *v, int fd, size_t read_max, size_t max)
 {
 	struct stat st;
 	if (fstat(fd, &st) != 0)
@@ -37,7 +37,9 @@ static int view_fd(struct iocap_view *v, int fd)
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
 	size_t n = (size_t)st.st_size;
-	if (n > READ_MAX) {
+	if (n > max)
+		return -EFBIG;
+	if (n > read_max) {
 		void *p = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (p == MAP_FAILED)
 			return -errno;
@@ -49,11 +51,12 @@ static int view_fd(struct iocap_view *v, int fd)
 	return v->p ? read_all(fd, v->p, n, &v->n) : -ENOMEM;
 }
 
-int iocap_view_open(struct iocap_view *v, const char *path, struct err *err)
+static int view(struct iocap_view *v, const char *path, size_t read_max, size_t max,
+		struct err *err)
 {
 	*v = (struct iocap_view){ 0 };
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	int rc = fd < 0 ? -errno : view_fd(v, fd);
+	int rc = fd < 0 ? -errno : view_fd(v, fd, read_max, max);
 	if (fd >= 0)
 		(void)close(fd);
 	if (!rc)
@@ -61,6 +64,16 @@ int iocap_view_open(struct iocap_view *v, const char *path, struct err *err)
 	iocap_view_close(v);
 	return rc == -EINVAL ? err_set(err, rc, "read %s: it is no regular file", path)
 			     : err_set(err, rc, "read %s: %s", path, strerror(-rc));
+}
+
+int iocap_view_open(struct iocap_view *v, const char *path, struct err *err)
+{
+	return view(v, path, READ_MAX, SIZE_MAX, err);
+}
+
+int iocap_view_read(struct iocap_view *v, const char *path, size_t max, struct err *err)
+{
+	return view(v, path, SIZE_MAX, max, err);
 }
 
 void iocap_view_close(struct iocap_view *v)

@@ -18,6 +18,8 @@ struct iocap_view {
 /* A file that becomes shorter while it is mapped ends the process with SIGBUS: captures only grow,
  * or are replaced whole. */
 int iocap_view_open(struct iocap_view *v, const char *path, struct err *err);
+/* Read in any case, so that nothing that is done to the file meanwhile can hurt. -EFBIG past max. */
+int iocap_view_read(struct iocap_view *v, const char *path, size_t max, struct err *err);
 void iocap_view_close(struct iocap_view *v);
 
 /* These bytes, if they are mapped ones, need not stay in memory: they can be looked at again. */

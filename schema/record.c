@@ -55,6 +55,9 @@ TABLE(io_series, IO_SERIES_FIELDS)
 #define SELF io_mpi
 TABLE(io_mpi, IO_MPI_FIELDS)
 #undef SELF
+#define SELF io_kept
+TABLE(io_kept, IO_KEPT_FIELDS)
+#undef SELF
 #define SELF io
 TABLE(io, IO_FIELDS)
 #undef SELF

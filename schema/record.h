@@ -405,7 +405,8 @@
 	F(num, device_read_bytes, "B", "fetched from block devices for its processes, by the kernel")  \
 	F(num, device_write_bytes, "B", "caused to be written to block devices, by the kernel") \
 	F(num, cgroup_read_bytes, "B", "read from block devices by its control group") \
-	F(num, cgroup_write_bytes, "B", "written to block devices by its control group")
+	F(num, cgroup_write_bytes, "B", "written to block devices by its control group") \
+	B(io_kept, capture, "its calls about files, kept whole")
 
 #define RANK_FIELDS(F, B, L)                                               \
 	F(txt, execution, "", "clean.0")                                   \
@@ -483,6 +484,7 @@
 	X(io_file, IO_FILE_FIELDS)          \
 	X(io_series, IO_SERIES_FIELDS)      \
 	X(io_mpi, IO_MPI_FIELDS)            \
+	X(io_kept, IO_KEPT_FIELDS)          \
 	X(io, IO_FIELDS)                    \
 	X(gap, GAP_FIELDS)                  \
 	X(whole_process, WHOLE_PROCESS_FIELDS) \

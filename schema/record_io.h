@@ -73,6 +73,19 @@
 	F(num, whole_calls, "1", "in whole processes")                          \
 	F(num, whole_time_s, "s", "their time")
 
+/* Calls about files kept whole (docs/capture.md): what one execution left. */
+#define IO_KEPT_FIELDS(F, B, L)                                                        \
+	F(txt, folder, "", "of the capture, absolute")                                 \
+	F(num, bytes, "B", "its size")                                                 \
+	F(num, processes, "1", "that have a file in it")                               \
+	F(num, calls, "1", "that are in it")                                           \
+	F(num, events, "1", "that these are: one may stand for several calls")         \
+	F(num, rules, "1", "of its grammars")                                          \
+	F(num, symbols, "1", "items of these rules")                                   \
+	F(num, dropped_ops, "1", "calls that were seen and could not be kept")         \
+	F(num, unfinished, "1", "of the processes, those whose end is not in it")      \
+	F(txt, why, "", "it could not be made, or not be read: what its numbers lack")
+
 /* The first five, and bytes everywhere but in `interfaces` and `device_*`, are what the program itself
  * asked for, each byte once: calls that a library makes within a call that is seen are not in them. */
 #define IO_FIELDS(F, B, L)                                      \
@@ -102,7 +115,11 @@
 	F(txt, execution, "", "that all this was seen in")      \
 	F(txt, capture, "", "folder of the capture, where there is one") \
 	F(num, capture_bytes, "B", "its size")                  \
-	F(num, capture_events, "1", "calls in it")              \
-	F(num, capture_rules, "1", "rules of its grammars")
+	F(num, capture_events, "1", "events in it: calls, like ones in turn counted once")              \
+	F(num, capture_rules, "1", "rules of its grammars")     \
+	F(num, capture_calls, "1", "calls that its events stand for") \
+	F(num, capture_processes, "1", "that have a file in it") \
+	F(num, capture_dropped_ops, "1", "calls that were seen and could not be kept") \
+	F(ter, capture_complete, "", "every call of every process that was seen is in it")
 
 #endif
