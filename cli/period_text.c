@@ -135,88 +135,8 @@ void period_text(struct buf *b, const struct period_answer *a)
 	phases(b, a->p);
 }
 
-/* ---- JSON and CSV -------------------------------------------------------------------------------
+/* ---- CSV -----------------------------------------------------------------------------------------
  */
-
-static json_t *number(double x)
-{
-	return known(x) ? json_real(num15(x)) : json_null();
-}
-
-static void put(json_t *into, const char *key, json_t *value)
-{
-	(void)json_object_set_new(into, key, value);
-}
-
-static json_t *found_json(const struct period *p)
-{
-	json_t *o = json_object();
-	put(o, "period_s", number(p->period_s));
-	put(o, "frequency_hz", number(p->frequency_hz));
-	put(o, "error_s", number(p->why_not ? NAN : p->error_s));
-	put(o, "confidence", number(p->confidence));
-	put(o, "why_not", p->why_not ? json_string(p->why_not) : json_null());
-	return o;
-}
-
-static json_t *rates_json(const struct period *p)
-{
-	json_t *list = json_array();
-	for (size_t i = 0; i < p->n_rates; i++) {
-		const struct period_rate *r = &p->rates[i];
-		json_t *o = json_object();
-		put(o, "rate_hz", number(r->rate_hz));
-		put(o, "bins", json_integer((json_int_t)r->bins));
-		put(o, "frequency_hz", number(r->frequency_hz));
-		put(o, "share", number(r->share));
-		put(o, "agrees",
-		    r->agrees == UNKNOWN ? json_null() : json_boolean(r->agrees == YES));
-		(void)json_array_append_new(list, o);
-	}
-	return list;
-}
-
-static json_t *phases_json(const struct period *p)
-{
-	json_t *list = json_array();
-	for (size_t i = 0; i < p->n_phases; i++) {
-		json_t *o = json_object();
-		put(o, "begin_s", number(p->phases[i].begin_s));
-		put(o, "end_s", number(p->phases[i].end_s));
-		put(o, "bytes", number(p->phases[i].bytes));
-		(void)json_array_append_new(list, o);
-	}
-	return list;
-}
-
-json_t *period_json(const struct period_answer *a)
-{
-	static const char *const names[] = { "read", "write" };
-	const struct period *p = a->p;
-	json_t *o = found_json(p);
-	put(o, "of", json_string(a->of));
-	put(o, "direction", json_string(a->direction));
-	put(o, "source", a->source ? json_string(a->source) : json_null());
-	put(o, "begin_s", number(p->begin_s));
-	put(o, "end_s", number(p->end_s));
-	put(o, "bytes", number(p->bytes));
-	put(o, "best_hz", number(p->best_hz));
-	put(o, "chance", number(p->chance));
-	put(o, "share", number(p->share));
-	put(o, "agreement", number(p->agreement));
-	put(o, "correlation", number(p->correlation));
-	put(o, "cycles", number(p->cycles));
-	put(o, "filled_cycles",
-	    known(p->best_hz) ? json_integer((json_int_t)p->filled) : json_null());
-	json_t *alone = json_object();
-	for (int i = 0; i < 2; i++)
-		if (a->alone[i])
-			put(alone, names[i], found_json(a->alone[i]));
-	put(o, "alone", alone);
-	put(o, "rates", rates_json(p));
-	put(o, "phases", phases_json(p));
-	return o;
-}
 
 void period_csv(struct buf *b, const struct period_answer *a)
 {

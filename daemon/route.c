@@ -27,6 +27,10 @@ static const struct route_param context_params[] = {
 	{ "since", PARAM_UTC, "not before this time" },
 	{ "until", PARAM_UTC, "not after this time" },
 };
+static const struct route_param period_params[] = {
+	{ "direction", PARAM_NAME, "read, write, or both where it is not given" },
+	{ "source", PARAM_NAME, "series of the run: program, posix, mpiio, stdio, device" },
+};
 static const struct route_param ledger_params[] = {
 	{ "agent", PARAM_NAME, "only this agent" },
 	{ "since", PARAM_UTC, "from this time on" },
@@ -61,6 +65,12 @@ const struct route routes[] = {
 	  ON_READER, false, true, handle_run_ops, NULL, 0 },
 	{ "GET", V1 "runs/{id}/io", "what a run did to its files; as CSV, a line each",
 	  MEDIA_JSON | MEDIA_CSV, ON_READER, false, true, handle_run_io, NULL, 0 },
+	{ "GET", V1 "runs/{id}/capture",
+	  "what is in the capture of a run, where the daemon can read it; else why not",
+	  MEDIA_JSON, ON_READER, false, false, handle_run_capture, NULL, 0 },
+	{ "GET", V1 "runs/{id}/period",
+	  "the phases of a run's I/O and their period, or that there is none", MEDIA_JSON,
+	  ON_READER, false, true, handle_run_period, PARAMS(period_params) },
 	{ "GET", V1 "runs/{id}/context", "what was counted on the nodes of a run while it ran",
 	  MEDIA_JSON | MEDIA_CSV, ON_READER, false, false, handle_run_context,
 	  PARAMS(context_params) },

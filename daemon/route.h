@@ -85,6 +85,8 @@ int handle_runs(const struct call *c, struct answer *a, struct err *err);
 int handle_run(const struct call *c, struct answer *a, struct err *err);
 int handle_run_ops(const struct call *c, struct answer *a, struct err *err);
 int handle_run_io(const struct call *c, struct answer *a, struct err *err);
+int handle_run_capture(const struct call *c, struct answer *a, struct err *err);
+int handle_run_period(const struct call *c, struct answer *a, struct err *err);
 int handle_run_context(const struct call *c, struct answer *a, struct err *err);
 int handle_ledger(const struct call *c, struct answer *a, struct err *err);
 int handle_delete_run(const struct call *c, struct answer *a, struct err *err);

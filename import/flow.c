@@ -16,27 +16,6 @@
 #define MIB 1048576.0
 #define TIME_LIMIT 1e15
 
-int flow_add(struct flow *f, enum flow_direction d, struct period_piece piece)
-{
-	if (f->n[d] == f->room[d]) {
-		size_t room = f->room[d] ? 2 * f->room[d] : 256;
-		void *more = realloc(f->pieces[d], room * sizeof *f->pieces[d]);
-		if (!more)
-			return -ENOMEM;
-		f->pieces[d] = more;
-		f->room[d] = room;
-	}
-	f->pieces[d][f->n[d]++] = piece;
-	return 0;
-}
-
-void flow_done(struct flow *f)
-{
-	for (int d = 0; d < FLOW_DIRECTIONS; d++)
-		free(f->pieces[d]);
-	*f = (struct flow){ 0 };
-}
-
 /* what: where in the file this is, for a sentence. A bandwidth may be below nothing by a rounding
  * of sums that came to nothing again; half a byte a second is none. */
 static int add(struct flow *f, enum flow_direction d, double begin_s, double end_s,

@@ -2,12 +2,14 @@
 #include "report/data.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "lib/num.h"
 #include "report/cell.h"
+#include "report/period.h"
 #include "report/shrink.h"
 #include "schema/codec.h"
 
@@ -94,6 +96,28 @@ static int cut_io(json_t *io)
 	return 0;
 }
 
+/* Of bytes over time, the answer in short: what the page says in a line. */
+static int put_period(json_t *io, const struct record *rec)
+{
+	struct report_period_input in = { 0 };
+	struct report_period found = { 0 };
+	const struct report_period_question q = { .direction = "both",
+						  .from_s = -INFINITY,
+						  .to_s = INFINITY };
+	int rc = report_period_series(&in, &rec->body, NULL, NULL);
+	if (!rc && in.source[0]) {
+		rc = report_period_ask(&found, &in, &q, NULL);
+		json_t *o = rc ? NULL : report_period_short(&found.all);
+		json_t *small = o ? shrink_nulls(o) : NULL;
+		rc = rc == -EINVAL ? 0 : rc ? rc : small ? json_object_set(io, "period", small) : -ENOMEM;
+		json_decref(o);
+		json_decref(small);
+	}
+	report_period_done(&found);
+	report_period_input_done(&in);
+	return rc ? -ENOMEM : 0;
+}
+
 json_t *report_record(const struct record *rec)
 {
 	json_t *full = record_to_json(rec), *small = full ? shrink_nulls(full) : NULL;
@@ -103,6 +127,8 @@ json_t *report_record(const struct record *rec)
 	int rc = small ? cut_ranks(small, rec) : 0;
 	if (!rc && json_object_get(small, "io"))
 		rc = cut_io(json_object_get(small, "io"));
+	if (!rc && json_object_get(small, "io"))
+		rc = put_period(json_object_get(small, "io"), rec);
 	if (!rc && ops)
 		rc = put(small, "ops_count", json_integer((json_int_t)n));
 	while (!rc && n > REPORT_OPS_MAX)

@@ -15,7 +15,8 @@ const browser = await launch();
 const page = await browser.new_page();
 await page.size(1280, 1000);
 await page.open(url);
-await page.until("document.querySelector('#files') !== null");
+// The period comes from the daemon, where there is one, after the record.
+await page.until("document.querySelector('#period') !== null && !document.querySelector('#period').textContent.includes('under way')");
 const text = (selector) => page.run(`document.querySelector(${JSON.stringify(selector)})?.textContent ?? null`);
 const card = await text("#files");
 for (const [sentence, want] of [
@@ -27,6 +28,8 @@ for (const [sentence, want] of [
 	["what is not known is null, with the reason", "Control groupnull not permitted"],
 	["0 is 0", "0 B read, 1.31 GB written"],
 	["the capture with its size and rules", "81.2 kB, 9\u202f423 calls, 57 rules"],
+	["how much that is a call", "8.62 B a call"],
+	["a period with its confidence", "confidence 0."],
 	["patterns in words", "reads at random, 64.0 KiB to 128 KiB; 85.7 % unaligned"],
 	["a hint that is not in force", "hint striping_factor=16 asked for, 4 in force"],
 	["a file that many share", "shared"],

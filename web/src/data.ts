@@ -224,6 +224,25 @@ export function record_of(run_id: string): Late<Rec> {
 	return own.get(run_id) ?? new Error("The record of this run is not in this report.");
 }
 
+// Whether the bytes over time of a run come again and again, and what is in its capture: of the daemon;
+// a report has the first with the record, and the folder of the second may be anywhere.
+export interface Period { period_s?: number; frequency_hz?: number; error_s?: number; confidence?: number; why_not?: string }
+export interface Capture { complete?: boolean; reason?: string; summary?: Row & { processes?: Row[] } }
+const periods = new Map<string, Asked<Period>>(), captures = new Map<string, Asked<Capture>>();
+
+export function period_of(rec: Rec): Late<Period> | null {
+	const told = rec.io?.period as Period | undefined;
+	if (told || details)
+		return told ?? null;
+	return late(periods, rec.run_id, async () => without_nulls(await ask(`runs/${rec.run_id}/period`)) as Period);
+}
+
+export function capture_of(rec: Rec): Late<Capture> | null {
+	if (details || !rec.io?.capture)
+		return null;
+	return late(captures, rec.run_id, async () => without_nulls(await ask(`runs/${rec.run_id}/capture`)) as Capture);
+}
+
 export const HISTORY_MAX = 100;
 
 export function history_of(cell: Cell, suite: string, app: string, name: string, platform: string): Late<RunRow[]> {

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { type Rec, type Row, why_null } from "./data";
+import { capture_of, period_of, type Rec, type Row, why_null } from "./data";
 import * as f from "./format";
 import { Null } from "./history";
 import { theme } from "./theme";
@@ -22,6 +22,7 @@ export interface Io extends Row {
 	files_total?: number; files_folded?: number; files_count?: number; dropped_ops?: number; incomplete?: boolean; execution?: string; processes?: number;
 	device_read_bytes?: number; device_write_bytes?: number; cgroup_read_bytes?: number; cgroup_write_bytes?: number;
 	capture?: string; capture_bytes?: number; capture_events?: number; capture_rules?: number;
+	capture_calls?: number; capture_processes?: number; capture_dropped_ops?: number; capture_complete?: boolean;
 }
 
 const FILES_SHOWN = 12;
@@ -330,6 +331,36 @@ function Kernel({ rec, name, field, read, write }: { rec: Rec; name: string; fie
 	return <><dt>{name}</dt><dd>{size(read)} read, {size(write)} written <span class="dim">whole, as the kernel counts</span></dd></>;
 }
 
+function PeriodLine({ rec, io }: { rec: Rec; io: Io }) {
+	if (!io.series?.length)
+		return null;
+	const p = period_of(rec);
+	if (p === null)
+		return null;
+	return (
+		<><dt>Period</dt><dd id="period">{p === undefined ? <span class="dim">under way</span> : p instanceof Error ? <span class="bad">{p.message}</span>
+			: p.period_s == null ? <>no period <span class="dim">{p.why_not}</span></>
+			: <>{time(p.period_s)}{p.error_s == null ? "" : ` \u00b1 ${f.seconds(p.error_s)}`} <span class="dim">confidence {p.confidence?.toFixed(2)}</span></>}</dd></>
+	);
+}
+
+function CaptureLine({ rec, io }: { rec: Rec; io: Io }) {
+	if (!io.capture)
+		return null;
+	const there = capture_of(rec), kept = io.capture_calls ?? io.capture_events;
+	const facts = [
+		io.capture_bytes == null ? "" : f.si(io.capture_bytes, "B"),
+		kept == null ? "" : f.plural(kept, "call"),
+		io.capture_rules == null ? "" : f.plural(io.capture_rules, "rule"),
+		io.capture_bytes == null || !kept ? "" : `${Number((io.capture_bytes / kept).toPrecision(3))} B a call`,
+		io.capture_processes == null ? "" : f.plural(io.capture_processes, "process", "processes"),
+	].filter(Boolean);
+	return (
+		<><dt>Capture</dt><dd id="capture"><code class="hash">{plain(io.capture)}</code>{io.capture_complete === false ? <> <span class="tag bad">incomplete</span></> : null} <span class="dim">{facts.join(", ")}{io.capture_complete === true ? ", complete" : ""}</span>
+			{there === null || there === undefined ? null : <div class="dim" id="capture-there">{there instanceof Error ? there.message : there.summary ? `the daemon can read it: ${f.plural(there.summary.processes?.length ?? 0, "file")}, ${f.plural(there.summary.signatures as number ?? 0, "signature")}` : `not looked into: ${there.reason}`}</div>}</dd></>
+	);
+}
+
 export function FilesCard({ rec }: { rec: Rec }) {
 	const io = rec.io as Io | null;
 	if (!io || (!some(io.roi) && !some(io.whole) && !io.files && io.read_bytes == null && io.write_bytes == null && !io.capture))
@@ -347,7 +378,8 @@ export function FilesCard({ rec }: { rec: Rec }) {
 				<dt>Waited for it</dt><dd>{io.wait_s == null ? <Null why={why_words(why_null(rec, "io.wait_s"))} /> : time(io.wait_s)} <span class="dim">any thread of a process, summed over {io.processes == null ? "processes" : f.plural(io.processes, "process", "processes")}</span></dd>
 				<Kernel rec={rec} name="Block devices" field="io.device_read_bytes" read={io.device_read_bytes} write={io.device_write_bytes} />
 				<Kernel rec={rec} name="Control group" field="io.cgroup_read_bytes" read={io.cgroup_read_bytes} write={io.cgroup_write_bytes} />
-				{io.capture ? <><dt>Capture</dt><dd><code class="hash">{io.capture}</code> <span class="dim">{io.capture_bytes == null ? "" : f.si(io.capture_bytes, "B")}{io.capture_events == null ? "" : `, ${f.plural(io.capture_events, "call")}`}{io.capture_rules == null ? "" : `, ${f.plural(io.capture_rules, "rule")}`}</span></dd></> : null}
+				<PeriodLine rec={rec} io={io} />
+				<CaptureLine rec={rec} io={io} />
 			</dl>
 			<OverTime rec={rec} io={io} />
 			<Files rec={rec} io={io} />
