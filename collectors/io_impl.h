@@ -1,6 +1,7 @@
 /* What the files of the collector `io` share: io.c (start and ends), io_ring.c (events on their way
  * to the takers), io_handle.c (what a descriptor is of), io_text.c (texts, absolute paths),
- *io_next.c (the functions behind ours), io_clock.c; and one file for each family of calls.
+ * io_next.c (the functions behind ours), io_clock.c, io_apart.c (where takers work; handlers that jump),
+ * io_fds.c (descriptors of our own), io_box.c (sandboxes); and one file for each family of calls.
  *
  * How a call is wrapped:
  *
