@@ -157,7 +157,12 @@ static int not_seen(struct assembly *a, const struct worked *w)
 	int rc = 0;
 	for (size_t i = 0; !rc && i < sizeof fields / sizeof *fields; i++)
 		rc = record_null(a->rec, fields[i], why_null(w->seen));
-	bool asked = strcmp(w->seen->row.name, "profiled.io") != 0; /* io alone watches no device */
+	/* io alone watches no device; and where auto looked on a machine without an accelerator, nobody
+	 * expects that the processor was used as one. */
+	const struct record_body *b = &a->rec->body;
+	bool asked = strcmp(w->seen->row.name, "profiled.io") != 0 &&
+		     !(b->measurement.profile_auto == YES && b->platform &&
+		       strncmp(b->platform, "cpu-", 4) == 0);
 	if (rc || w->seen->n_pictures || !asked)
 		return rc;
 	return record_caveat(a->rec, "device_not_observed",

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/num.h"
+
 #define CODE "conformance_missing"
 #define STAGE "profiled."
 #define FILES "io"
@@ -65,18 +67,26 @@ static const char *collector_of(const char *execution)
 		       : NULL;
 }
 
+/* Of the ith execution. A device's that auto chose and that saw no device: nothing is of it. */
+static const char *collector_at(const struct record_body *b, size_t i)
+{
+	const char *one = collector_of(b->executions.items[i].name);
+	bool told = b->measurement.profile_auto != YES || b->device.execution;
+	return one && (told || strcmp(one, FILES) == 0) ? one : NULL;
+}
+
 static const char *main_collector(const struct record_body *b)
 {
 	const char *ret = collector_of(b->device.execution);
 	for (size_t i = 0; i < b->executions.n && !ret; i++)
-		ret = collector_of(b->executions.items[i].name);
-	return ret;
+		ret = collector_at(b, i);
+	return ret || !b->io.execution ? ret : FILES;
 }
 
 static bool was_before(const struct record_body *b, size_t at, const char *collector)
 {
 	for (size_t i = 0; i < at; i++) {
-		const char *one = collector_of(b->executions.items[i].name);
+		const char *one = collector_at(b, i);
 		if (one && strcmp(one, collector) == 0)
 			return true;
 	}
@@ -104,7 +114,7 @@ int record_put_verdicts(struct record *rec, const struct verdict *known, size_t 
 		return put_marks(rec, known, n);
 	int rc = set(rec, find(known, n, chosen));
 	for (size_t i = 0; i < b->executions.n && !rc; i++) {
-		const char *one = collector_of(b->executions.items[i].name);
+		const char *one = collector_at(b, i);
 		if (one && !was_before(b, i, one))
 			rc = put_collector(rec, one, find(known, n, one));
 	}

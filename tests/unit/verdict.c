@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/verdict.h"
+#include "lib/num.h"
 #include "schema/conformance.h"
 #include "store/verdict.h"
 
@@ -90,6 +91,13 @@ static void who_counts_files_is_tested_likewise(void **state)
 	assert_string_equal(verdict_of(), "null");
 	assert_int_equal(rec.body.caveats.n, 1); /* once */
 	assert_int_equal(caveats("--collector io"), 1);
+	record_done(&rec);
+	a_record(beside, 2, NULL); /* auto took a device's collector along, which saw none */
+	rec.body.measurement.profile_auto = YES;
+	rec.body.io.execution = "profiled.opencl";
+	assert_int_equal(record_put_verdicts(&rec, known + 2, 1), 0);
+	assert_string_equal(verdict_of(), "pass");
+	assert_int_equal(rec.body.caveats.n, 0);
 	record_done(&rec);
 	for (size_t n = 2; n <= 3; n++) {
 		a_record(beside, 2, "profiled.opencl");
