@@ -188,7 +188,7 @@ static struct result capture(enum pattern pattern, uint32_t period, uint32_t cal
 /* ---- in a real program, with the wrappers before it -------------------------------------------
  */
 
-#define LIVE_CALLS 300000u
+#define LIVE_CALLS 100000u
 
 static void live_call(const char *pattern, int fd, uint32_t period, uint32_t i)
 {
@@ -267,7 +267,7 @@ static int compare_all_live(const char *self)
 		(void)printf("# live: left out, B does not name the build folder\n");
 		return 1;
 	}
-	for (uint32_t period = 1; period <= 4096; period *= 4) {
+	for (uint32_t period = 1; period <= 4096; period *= 8) {
 		good &= compare_live(self, "even", period, 250);
 		good &= compare_live(self, "odd", period, 250);
 	}
@@ -282,59 +282,74 @@ static double clock_cost_ns(void)
 	return (cpu_s() - before) / 100000 * 1e9 / BATCH;
 }
 
+/* ---- the writer alone -------------------------------------------------------------------------
+ */
+
+static int writer_costs(double clock)
+{
+	int good = 1;
+	for (uint32_t period = 1; period <= 4096; period *= 8)
+		for (int odd = 0; odd < 2; odd++) {
+			struct ratio ns = { .n = 0 };
+			char name[64];
+			for (int round = 0; round < 3; round++)
+				ratio_add(&ns,
+					  capture(odd ? PERIOD_RANDOM : PERIOD, period, CALLS / 2,
+						  true, 1)
+							  .ns -
+						  clock,
+					  1);
+			(void)snprintf(name, sizeof name, "%s_period_%u_ns", odd ? "odd" : "even",
+				       period);
+			good &= ratio_print(&ns, name, 150);
+		}
+	return good;
+}
+
+static int bytes_of(const char *pattern_name, enum pattern pattern, double goal, double clock)
+{
+	static const char *const ways[] = { "exact", "100ns", "1us", "untimed" };
+	static const uint64_t steps[] = { 1, 100, 1000, 1 };
+	int good = 1;
+	for (int way = 0; way < 4; way++) {
+		struct result r = capture(pattern, 1, CALLS, way < 3, steps[way]);
+		struct ratio x = { .n = 0 };
+		char name[64];
+		ratio_add(&x, r.bytes, CALLS);
+		(void)snprintf(name, sizeof name, "%s_%s_bytes_per_call", pattern_name, ways[way]);
+		good &= ratio_print(&x, name, goal);
+		if (way == 0)
+			(void)printf("# %s: %.0f ns a call, finish %.4f s\n", pattern_name,
+				     r.ns - clock, r.finish_s);
+		if (way == 3)
+			(void)printf("# %s: %.0f bytes\n", pattern_name, r.bytes);
+	}
+	return good;
+}
+
+static void print_entropy(void)
+{
+	double of_gaps = entropy(gaps), of_lengths = entropy(lengths);
+	(void)printf("# times of real calls: entropy %.2f bits between calls, %.2f of durations: "
+		     "%.2f bytes a call\n",
+		     of_gaps, of_lengths, (of_gaps + of_lengths) / 8);
+}
+
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		enum pattern pattern;
-		double goal;
-	} sizes[] = { { "append", APPEND, 0.5 },
-		      { "sessions", SESSIONS, 0.5 },
-		      { "stride", STRIDE, 1 },
-		      { "irregular", IRREGULAR, 9 } };
+	struct rusage usage;
 	if (argc == 3)
 		return live(argv[1], (uint32_t)strtoul(argv[2], NULL, 10));
 	int good = compare_all_live(argv[0]);
 	if (measure_calls())
 		return 1;
-	double of_gaps = entropy(gaps), of_lengths = entropy(lengths);
-	(void)printf("# times of real calls: entropy %.2f bits between calls, %.2f of durations: "
-		     "%.2f bytes a call\n",
-		     of_gaps, of_lengths, (of_gaps + of_lengths) / 8);
+	print_entropy();
 	double clock = clock_cost_ns();
-	for (uint32_t period = 1; period <= 4096; period *= 4)
-		for (int random = 0; random < 2; random++) {
-			struct ratio ns = { .n = 0 };
-			char name[64];
-			for (int round = 0; round < 3; round++)
-				ratio_add(&ns,
-					  capture(random ? PERIOD_RANDOM : PERIOD, period,
-						  CALLS / 2, true, 1)
-							  .ns -
-						  clock,
-					  1);
-			(void)snprintf(name, sizeof name, "%s_period_%u_ns",
-				       random ? "odd" : "even", period);
-			good &= ratio_print(&ns, name, 150);
-		}
-	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-		for (int way = 0; way < 4; way++) {
-			static const char *const ways[] = { "exact", "100ns", "1us", "untimed" };
-			static const uint64_t steps[] = { 1, 100, 1000, 1 };
-			struct result r = capture(sizes[i].pattern, 1, CALLS, way < 3, steps[way]);
-			struct ratio x = { .n = 0 };
-			char name[64];
-			ratio_add(&x, r.bytes, CALLS);
-			(void)snprintf(name, sizeof name, "%s_%s_bytes_per_call", sizes[i].name,
-				       ways[way]);
-			good &= ratio_print(&x, name, sizes[i].goal);
-			if (way == 0)
-				(void)printf("# %s: %.0f ns a call, finish %.4f s\n", sizes[i].name,
-					     r.ns - clock, r.finish_s);
-			if (way == 3)
-				(void)printf("# %s: %.0f bytes\n", sizes[i].name, r.bytes);
-		}
-	struct rusage usage;
+	good &= writer_costs(clock);
+	good &= bytes_of("append", APPEND, 0.5, clock);
+	good &= bytes_of("sessions", SESSIONS, 0.5, clock);
+	good &= bytes_of("stride", STRIDE, 1, clock);
+	good &= bytes_of("irregular", IRREGULAR, 9, clock);
 	(void)getrusage(RUSAGE_SELF, &usage);
 	(void)printf("# peak memory %ld KiB, of which 7813 KiB the bench's own times\n",
 		     usage.ru_maxrss);

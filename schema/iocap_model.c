@@ -1,11 +1,12 @@
 #include "schema/iocap_model.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "lib/pages.h"
 
 static struct iocap_shape shapes[IO_CALL_LIMIT];
-static bool shapes_made;
+static pthread_once_t shapes_once = PTHREAD_ONCE_INIT;
 
 static void shape_make(struct iocap_shape *s, const struct io_call_info *info)
 {
@@ -45,14 +46,15 @@ static void shape_make(struct iocap_shape *s, const struct io_call_info *info)
 	s->known = true;
 }
 
+static void shapes_make(void)
+{
+	for (unsigned i = 0; i < IO_CALL_LIMIT; i++)
+		shape_make(&shapes[i], io_call_info(i));
+}
+
 const struct iocap_shape *iocap_shape(unsigned call)
 {
-	/* Two threads that make them at once write the same. */
-	if (!__atomic_load_n(&shapes_made, __ATOMIC_ACQUIRE)) {
-		for (unsigned i = 0; i < IO_CALL_LIMIT; i++)
-			shape_make(&shapes[i], io_call_info(i));
-		__atomic_store_n(&shapes_made, true, __ATOMIC_RELEASE);
-	}
+	(void)pthread_once(&shapes_once, shapes_make);
 	return &shapes[call < IO_CALL_LIMIT ? call : 0];
 }
 

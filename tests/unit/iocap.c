@@ -392,7 +392,7 @@ static void killed_at_any_time_it_leaves_its_last_flush(void **s)
 		struct iocap_writer *w = program_writer(&m, true, 1);
 		uint32_t texts = 0;
 		size_t flushed = 0;
-		while (p.n < 130000) {
+		while (p.n < 75000) { /* so that segments end */
 			uint32_t h = program_open(&p, 1 + p.n_texts * (program_dice(&p, 2) == 0));
 			for (uint64_t i = program_dice(&p, seed == 1 ? 9 : 400); i; i--)
 				program_rw(&p, seed % 2 ? IO_pwrite : IO_pread, h,
@@ -408,7 +408,8 @@ static void killed_at_any_time_it_leaves_its_last_flush(void **s)
 				iocap_flush(w, false);
 				flushed = i + 1;
 			}
-			if (flushed && (program_dice(&p, 9000) == 0 || i + 1 == flushed))
+			bool after_flush = i + 1 == flushed && program_dice(&p, 5) == 0;
+			if (flushed && (after_flush || program_dice(&p, 12000) == 0))
 				killed_now(folder, &m, &p, flushed);
 		}
 		iocap_writer_free(w);
