@@ -168,7 +168,7 @@ int cmd_period(int argc, char **argv)
 		  "a flow to read instead of a run; several are one flow" },
 		{ "direction", OPT_TEXT, &w.direction, "WHICH", "read, write or both (default)" },
 		{ "source", OPT_TEXT, &w.source, "NAME",
-		  "series of the run: program (default), posix, mpiio, stdio, device" },
+		  "series of the run: program (default), posix, mpiio, stdio, aio, uring" },
 		{ "rate", OPT_LIST, &w.rates, "HZ",
 		  "bins a second, instead of widths made to the length" },
 		{ "from", OPT_TEXT, &w.from, "S",
