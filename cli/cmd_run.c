@@ -462,7 +462,9 @@ static void print_plan(const struct session *s, const struct sweep *sweep)
 		total += warmups + cleans + (double)profiled;
 		struct buf line = { 0 };
 		for (size_t k = 0; k < profiled; k++)
-			buf_printf(&line, " + profiled.%s", s->collect.items[k].name);
+			buf_printf(&line, " + profiled.%s%s%s", s->collect.items[k].name,
+				   s->collect.items[k].with ? " with " : "",
+				   s->collect.items[k].with ? s->collect.items[k].with->name : "");
 		if (sweep_not_profiled(sweep, i) && s->collect.n)
 			buf_printf(&line, " (not profiled: %s)", sweep_not_profiled(sweep, i));
 		(void)printf("%s/%s: %.0f warm-up + %.0f clean%s, at most %.15g s each, %s\n",

@@ -33,6 +33,14 @@ const time = (x: f.Num) => (x == null ? <Null /> : <span title={f.exact(x)}>{f.s
 const calls = (x: f.Num) => (x == null ? <Null /> : <>{f.count(x)}</>);
 const some = (s: Sums | undefined) => s !== undefined && Object.values(s).some((v) => v != null);
 
+// Names that differ in their ends only must not look alike: what is cut is in the middle.
+function Name({ name }: { name?: string }) {
+	if (name === undefined)
+		return <code>null</code>;
+	const all = plain(name), end = Math.max(all.lastIndexOf("/"), all.length - 24);
+	return <code class="cut"><span>{all.slice(0, Math.max(end, 0))}</span><span>{all.slice(Math.max(end, 0))}</span></code>;
+}
+
 // A file's name may hold anything; what would turn the text around it is shown as a sign.
 const plain = (name: string) => name.replace(/[\u0000-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 
@@ -264,7 +272,7 @@ function Files({ rec, io }: { rec: Rec; io: Io }) {
 						const inside = some(x.roi), s = (inside ? x.roi : x.whole) ?? {}, p = inside ? x.roi_pattern : x.whole_pattern;
 						const words = pattern_words(p, s), ignored = hints_ignored(x);
 						return (
-							<tr key={i}><th scope="row" class="op file" title={x.name === undefined ? undefined : plain(x.name)}><code>{x.name === undefined ? "null" : plain(x.name)}</code>{x.type && x.type !== "file" ? <span class="tag">{x.type}</span> : null}</th>
+							<tr key={i}><th scope="row" class="op file" title={x.name === undefined ? undefined : plain(x.name)}><Name name={x.name} />{x.type && x.type !== "file" ? <span class="tag">{x.type}</span> : null}</th>
 								<td class="n">{size(s.read_bytes)}</td><td class="n">{size(s.write_bytes)}</td>
 								<td class="n">{s.read_ops == null && s.write_ops == null ? <Null /> : f.count((s.read_ops ?? 0) + (s.write_ops ?? 0))}</td>
 								<td class="n">{x.processes === undefined ? <Null /> : f.count(x.processes)}{x.shared ? <span class="tag">shared</span> : null}</td>
