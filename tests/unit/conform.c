@@ -99,7 +99,7 @@ static void done(struct probe *p)
 }
 
 /* Verdict of all; the names of those that failed in ret_failed, each with a space behind it. */
-static const char *judged(struct probe *p, char ret_failed[256])
+static const char *judged(struct probe *p, char ret_failed[1024])
 {
 	p->c.n = 0;
 	conform_part(&p->c, &p->seen, &p->want);
@@ -122,7 +122,7 @@ static void one_that_is_exact_passes(void **state)
 {
 	(void)state;
 	struct probe p;
-	char failed[256];
+	char failed[1024];
 	make(&p, "opencl");
 	assert_string_equal(judged(&p, failed), "pass");
 	assert_true(p.result.passed == CHECKS && p.result.failed == 0 && p.result.skipped == 0);
@@ -137,7 +137,7 @@ static void without_a_collector_only_the_clean_part_is_tested(void **state)
 {
 	(void)state;
 	struct probe p;
-	char failed[256];
+	char failed[1024];
 	make(&p, "none");
 	block_clear(&device_block, &p.rec.body.device);
 	assert_string_equal(judged(&p, failed), "pass-clean-only");
@@ -197,7 +197,7 @@ static void each_wrong_number_fails_by_its_name(void **state)
 	};
 	for (size_t i = 0; i < sizeof planted / sizeof *planted; i++) {
 		double before = *planted[i].at;
-		char failed[256];
+		char failed[1024];
 		*planted[i].at = planted[i].to;
 		assert_string_equal(judged(&p, failed), "fail");
 		assert_string_equal(failed, planted[i].name);
@@ -205,7 +205,7 @@ static void each_wrong_number_fails_by_its_name(void **state)
 		assert_non_null(p.result.why);
 		*planted[i].at = before;
 	}
-	char failed[256];
+	char failed[1024];
 	d->incomplete = YES;
 	assert_string_equal(judged(&p, failed), "fail");
 	assert_string_equal(failed, "lost ");
@@ -216,7 +216,7 @@ static void what_the_probe_does_not_tell_fails(void **state)
 {
 	(void)state;
 	struct probe p;
-	char failed[256];
+	char failed[1024];
 	make(&p, "opencl");
 	conform_want_clear(&p.want);
 	assert_string_equal(judged(&p, failed), "fail");
@@ -228,7 +228,7 @@ static void a_bad_run_and_a_found_sentinel_fail(void **state)
 {
 	(void)state;
 	struct probe p;
-	char failed[256];
+	char failed[1024];
 	make(&p, "opencl");
 	p.rec.body.status = "profiled_failed";
 	p.rec.body.status_text = "it ended with 3";
@@ -260,7 +260,7 @@ static void times_are_worth_another_try(void **state)
 {
 	(void)state;
 	struct probe p;
-	char failed[256];
+	char failed[1024];
 	make(&p, "opencl");
 	p.rec.body.roi.min_s = 0.2;
 	(void)judged(&p, failed);
@@ -285,7 +285,7 @@ static void graphs_are_told_apart_or_counted_as_a_whole(void **state)
 {
 	(void)state;
 	struct probe p;
-	char failed[256];
+	char failed[1024];
 	make(&p, "opencl");
 	struct device *d = &p.rec.body.device;
 	p.want.graphs = 5;
@@ -394,7 +394,7 @@ static void each_wrong_number_of_files_fails_by_its_name(void **state)
 		{ &io->processes, "io_processes " },
 		{ &io->dropped_ops, "lost " },
 	};
-	char failed[256];
+	char failed[1024];
 	make_io(&p, files, rows);
 	assert_string_equal(judged(&p, failed), "pass");
 	assert_true(p.result.skipped == 0);
@@ -431,7 +431,7 @@ static void a_killed_process_is_counted_as_far_as_it_came(void **state)
 						 CONFORM_KILLED_AFTER };
 	for (size_t k = 0; k < 3; k++) {
 		struct probe p;
-		char failed[256];
+		char failed[1024];
 		make_killed(&p, ends[k]);
 		struct execution *e = &p.executions[1];
 		const struct {
@@ -467,7 +467,7 @@ static void of_one_killed_at_once_less_may_be_known(void **state)
 {
 	(void)state;
 	struct probe p;
-	char failed[256];
+	char failed[1024];
 	make_killed(&p, CONFORM_KILLED_AT_ONCE);
 	p.rec.body.device.compute_ops = 3;
 	assert_string_equal(judged(&p, failed), "pass");

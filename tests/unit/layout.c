@@ -23,8 +23,10 @@ static bool big; /* the bytes are the other way round */
 
 static void put(struct buf *b, uint64_t x, size_t bytes)
 {
-	for (size_t i = 0; i < bytes; i++)
-		buf_put(b, &(unsigned char){ (unsigned char)(x >> 8 * (big ? bytes - 1 - i : i)) }, 1);
+	for (size_t i = 0; i < bytes; i++) {
+		size_t at = big ? bytes - 1 - i : i;
+		buf_put(b, &(unsigned char){ (unsigned char)(at < 8 ? x >> 8 * at : 0) }, 1);
+	}
 }
 
 /* lov_user_md_v1, or v3 where there is a pool; a stripe for each target. */

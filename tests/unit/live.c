@@ -564,6 +564,10 @@ static void a_forked_child_that_starts_has_its_own_picture(void **state)
 	struct seen s;
 	(void)state;
 	NOT_UNDER_TSAN("no threads in a forked child");
+#ifdef __SANITIZE_ADDRESS__
+	(void)puts("# gcc's ASan leaves its allocator locked in a child that is forked while a thread allocates");
+	skip();
+#endif
 	assert_int_equal(await(launch(child_starts_anew)), 0);
 	look(&s);
 	assert_int_equal(s.files, 2);
