@@ -156,16 +156,20 @@ static void timed_beside(struct shared *shared)
 		ROIMETER_BEGIN();
 		int64_t a = own_clock_ns();
 		spin_us(5000);
+		int64_t before_b = own_clock_ns();
 		ROIMETER_EXCLUDE_BEGIN();
 		int64_t b = own_clock_ns();
 		spin_us(500);
 		int64_t c = own_clock_ns();
 		ROIMETER_EXCLUDE_END();
+		int64_t after_c = own_clock_ns();
 		spin_us(1000);
+		int64_t before_d = own_clock_ns();
 		ROIMETER_STEP();
 		int64_t d = own_clock_ns();
 		ROIMETER_END();
 		shared->own_ns[i] = d - a - (c - b);
+		shared->least_ns[i] = before_d - a - (after_c - before_b);
 	}
 }
 
@@ -181,17 +185,17 @@ static void check_times(const char *clock)
 	assert_int_equal(log->n_entries, 1 + TIMED);
 	assert_int_equal(log->steps, TIMED);
 	int close = 0;
-	double own_sum = 0;
+	double least_sum = 0; /* so long the steps are for certain, whenever the processor is away */
 	for (int i = 0; i < TIMED; i++) {
 		const struct roi_entry *e = &log->entries[1 + i];
 		double net = (double)(e->end_ns - e->begin_ns) - (double)e->excluded_ns;
 		double own = (double)t.shared->own_ns[i];
 		close += fabs(net - own) < 0.001 * own;
-		own_sum += own;
+		least_sum += (double)t.shared->least_ns[i];
 	}
 	assert_true(close >= TIMED / 3);
 	assert_true((double)log->step_sum_ns <= (double)net_ns(log) + 1000);
-	assert_true((double)log->step_sum_ns > own_sum * 0.99);
+	assert_true((double)log->step_sum_ns > least_sum * 0.999);
 	assert_true(log->step_min_ns > 5990000);
 	assert_true(log->clock_error_ns < 1000000);
 	int64_t now = own_clock_ns();
@@ -662,6 +666,9 @@ static void mark_in_handler(int number)
 
 static void signals_while_marking(struct shared *shared)
 {
+	ROIMETER_BEGIN(); /* the first mark loads the library, which no handler may */
+	ROIMETER_END();
+	shared->done++;
 	(void)signal(SIGALRM, mark_in_handler);
 	struct itimerval every = { .it_interval = { .tv_usec = 200 },
 				   .it_value = { .tv_usec = 200 } };

@@ -26,7 +26,7 @@
 /* Shared between a child and the test. */
 struct shared {
 	uint64_t started, done; /* pairs */
-	int64_t own_ns[20];
+	int64_t own_ns[20], least_ns[20];
 	uint64_t values[16];
 };
 
