@@ -188,11 +188,11 @@ static void mark_unrecorded(struct guest *g, struct mark_thread *t, enum mark wh
 		else if (g->loss)
 			COUNT(g->loss->entries);
 		if (wanted)
-			told_end(t, t->exclude_depth);
+			told_end(t, clock_tick(), t->exclude_depth);
 		t->exclude_depth = 0;
 	} else if (what == MARK_EXCLUDE_BEGIN && depth && !t->exclude_depth++) {
 		if (wanted)
-			told_exclude_begin(t);
+			told_exclude_begin(t, clock_tick());
 	} else if (what == MARK_EXCLUDE_END && t->exclude_depth && !--t->exclude_depth) {
 		if (wanted)
 			(void)told_exclude_end(t);

@@ -94,7 +94,7 @@ struct guest {
 	struct marklog_header *header;
 	struct marklog_loss *loss; /* slot in the runner's file, or NULL */
 
-	double ns_per_tick; /* from the first two clock pairs; for histograms only */
+	double ns_per_tick; /* from the first two clock pairs; for histograms and short times */
 	uint64_t pair_every, pair_last, pair_first, pair_kept; /* ticks */
 	uint32_t pair_busy;
 
@@ -192,10 +192,10 @@ void threads_release(struct guest *g);
 /* watch.c: marks told to a collector, and to a profiler. Those that open answer the tick of the
  * mark, taken when all were told that it comes. Called when ranges_wanted is not 0. */
 uint64_t told_begin(struct mark_thread *t);
-void told_end(struct mark_thread *t, bool excluding);
-void told_exclude_begin(struct mark_thread *t);
+void told_end(struct mark_thread *t, uint64_t now, bool excluding);
+void told_exclude_begin(struct mark_thread *t, uint64_t now);
 uint64_t told_exclude_end(struct mark_thread *t);
-void told_merged(struct mark_thread *t, bool excluding); /* its open entry is part of another now */
+void told_merged(struct mark_thread *t, uint64_t now, bool excluding); /* its open entry is part of another now */
 int watch_start(struct guest *g, roimeter_watcher *w);   /* with the lock; 0 or a negative errno */
 int watch_stop(struct guest *g, roimeter_watcher *w);    /* NULL: all; with the lock */
 void watch_tell(struct guest *g, roimeter_watcher *from, const struct roimeter_watched *what);

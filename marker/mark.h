@@ -84,7 +84,7 @@ static inline void mark_end(struct mark_thread *t)
 		end_odd(t, now);
 	bool late = entry_close(t, now);
 	if (UNLIKELY(GET(ranges_wanted)))
-		told_end(t, excluding);
+		told_end(t, now, excluding);
 	if (late)
 		end_late(t, now);
 }
@@ -101,7 +101,7 @@ static inline void mark_exclude_begin(struct mark_thread *t)
 	PUT(t->exclude_depth, 1);
 	PUT_RELEASE(t->stream->exclude_begin, now);
 	if (UNLIKELY(GET(ranges_wanted)))
-		told_exclude_begin(t);
+		told_exclude_begin(t, now);
 }
 
 static inline void mark_exclude_end(struct mark_thread *t)

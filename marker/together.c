@@ -98,7 +98,7 @@ static void merge(struct guest *g)
 		if (!t->depth || !t->stream)
 			continue;
 		if (merged++ && GET(ranges_wanted))
-			told_merged(t, excluded && t->exclude_depth);
+			told_merged(t, clock_tick(), excluded && t->exclude_depth);
 		excluded |= t->exclude_depth > 0;
 		PUT_RELEASE(t->stream->begun, t->head);
 		PUT(t->stream->exclude_begin, 0);

@@ -12,10 +12,10 @@
  *                 next, by the same thread. What the collector has to wait for it waits for here,
  *                 where nothing is measured; so it may keep a lock until then
  *
- * at_ns_ is read from the kernel's clock right after the log's own time is taken, so both agree to
- * some 100 ns. END and EXCLUDE_BEGIN are told after their times were taken. When the threads of a
- * process begin to mark together (together.c), ENDs make up for the BEGINs that are one from then
- * on.
+ * at_ns_ is the log's own time in terms of the kernel's clock, which is read right after it: both
+ * agree to some 100 ns, also where the processor was taken away in between. END and EXCLUDE_BEGIN
+ * are told after their times were taken. When the threads of a process begin to mark together
+ * (together.c), ENDs make up for the BEGINs that are one from then on.
  *
  * What is told is told from inside of a mark: the watcher must not mark, and not wait for a thread
  * that does. A forked child has no watcher.
@@ -30,6 +30,7 @@
 #include <errno.h>
 
 #define STARTED_WITH "roimeter:roi"
+#define NEAR_NS      2000
 
 static uint32_t number_of(const struct mark_thread *t)
 {
@@ -62,6 +63,26 @@ static void tell_all(const struct mark_thread *t, int what, long long at_ns)
 	}
 }
 
+/* A tick of just now by the kernel's clock, in ns. Where a mark lost its processor for a while behind
+ * its tick, what the clock says then is that much behind the log; so the ticks since are taken off.
+ * Their rate is good to 1e-3 or better, of a short while. */
+static long long ns_of(uint64_t tick)
+{
+	if (!clock_is_tsc)
+		return (long long)tick;
+	const struct guest *g = GET_ACQUIRE(guest);
+	double rate = g ? g->ns_per_tick : 0;
+	uint64_t before = tick, mono;
+	for (int i = 0; i < 5; i++) {
+		mono = clock_monotonic_ns();
+		uint64_t after = clock_tick();
+		if ((double)(after - before) * rate < NEAR_NS)
+			break;
+		before = after;
+	}
+	return (long long)mono - (long long)((double)(before - tick) * rate);
+}
+
 static uint64_t told_open(const struct mark_thread *t, int what)
 {
 	bool are = watched();
@@ -69,14 +90,14 @@ static uint64_t told_open(const struct mark_thread *t, int what)
 		tell_all(t, ROIMETER_WATCH_SOON_, 0);
 	uint64_t now = clock_tick();
 	if (are)
-		tell_all(t, what, (long long)clock_monotonic_ns());
+		tell_all(t, what, ns_of(now));
 	return now;
 }
 
-static void told_close(const struct mark_thread *t, int what)
+static void told_close(const struct mark_thread *t, int what, uint64_t now)
 {
 	if (watched())
-		tell_all(t, what, (long long)clock_monotonic_ns());
+		tell_all(t, what, ns_of(now));
 }
 
 static bool profiled(void)
@@ -91,12 +112,11 @@ uint64_t told_begin(struct mark_thread *t)
 	return told_open(t, ROIMETER_WATCH_BEGIN_);
 }
 
-void told_end(struct mark_thread *t, bool excluding)
+void told_end(struct mark_thread *t, uint64_t now, bool excluding)
 {
-	long long at = (long long)clock_monotonic_ns();
 	if (excluding)
-		tell_all(t, ROIMETER_WATCH_EXCLUDE_END_, at);
-	tell_all(t, ROIMETER_WATCH_END_, at);
+		told_close(t, ROIMETER_WATCH_EXCLUDE_END_, now);
+	told_close(t, ROIMETER_WATCH_END_, now);
 	if (profiled()) {
 		if (excluding)
 			range_pop();
@@ -104,9 +124,9 @@ void told_end(struct mark_thread *t, bool excluding)
 	}
 }
 
-void told_exclude_begin(struct mark_thread *t)
+void told_exclude_begin(struct mark_thread *t, uint64_t now)
 {
-	told_close(t, ROIMETER_WATCH_EXCLUDE_BEGIN_);
+	told_close(t, ROIMETER_WATCH_EXCLUDE_BEGIN_, now);
 	if (profiled())
 		range_push("roimeter:exclude");
 }
@@ -118,11 +138,11 @@ uint64_t told_exclude_end(struct mark_thread *t)
 	return told_open(t, ROIMETER_WATCH_EXCLUDE_END_);
 }
 
-void told_merged(struct mark_thread *t, bool excluding)
+void told_merged(struct mark_thread *t, uint64_t now, bool excluding)
 {
 	if (excluding)
-		told_close(t, ROIMETER_WATCH_EXCLUDE_END_);
-	told_close(t, ROIMETER_WATCH_END_);
+		told_close(t, ROIMETER_WATCH_EXCLUDE_END_, now);
+	told_close(t, ROIMETER_WATCH_END_, now);
 }
 
 /* ---- the past ------------------------------------------------------------------------------- */
