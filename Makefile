@@ -117,7 +117,13 @@ $(B)/bench/%: $(B)/bench/%.o $(B)/parts.a
 
 all: $(ALL)
 
-check: all $(UNIT) $(FUZZ_REPLAY) $(CHECK_NEEDS)
+# Of the programs of tests only those that TESTS and ONLY ask for; a script has use for one, too.
+named = $(if $(ONLY),$(foreach p,$2,$(if $(strip $(foreach w,$(ONLY),$(findstring $w,$1/$(notdir $p)))),$p)),$2)
+asked = $(filter $1,$(or $(TESTS),unit fuzz system))
+CHECKED = $(if $(call asked,unit),$(call named,unit,$(UNIT))) $(if $(call asked,fuzz),$(call named,fuzz,$(FUZZ_REPLAY))) \
+	$(if $(call asked,system),$(B)/tests/unit/timer)
+
+check: all $(CHECKED) $(CHECK_NEEDS)
 	B=$(B) SAN='$(SAN)' CC='$(CC)' CXX='$(CXX)' FC='$(FC)' PYTHON='$(PYTHON)' \
 		TESTS='$(TESTS)' ONLY='$(ONLY)' tests/run-all
 
