@@ -104,3 +104,7 @@ INSTALL_MORE += $(MARKER_INSTALL)$(MARKER_INSTALL_FORTRAN)$(MARKER_INSTALL_PYTHO
 $(B)/tests/unit/marker $(B)/tests/unit/marker_agent: %: %.o $(B)/libroimeter.a $(B)/parts.a
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(call wraps,$(@:$(B)/%=%).c) \
 		$(B)/libroimeter.a $(B)/parts.a $(LIBS) -lcmocka
+
+# This one looks into it.
+$(B)/tests/unit/marker_watch: %: %.o $(MARKER_SOURCES:%.c=$(B)/%.o) $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/parts.a $(LIBS) -lcmocka
