@@ -30,7 +30,7 @@
 #include <errno.h>
 
 #define STARTED_WITH "roimeter:roi"
-#define NEAR_NS      2000
+#define NEAR_NS 2000
 
 static uint32_t number_of(const struct mark_thread *t)
 {
@@ -63,9 +63,9 @@ static void tell_all(const struct mark_thread *t, int what, long long at_ns)
 	}
 }
 
-/* A tick of just now by the kernel's clock, in ns. Where a mark lost its processor for a while behind
- * its tick, what the clock says then is that much behind the log; so the ticks since are taken off.
- * Their rate is good to 1e-3 or better, of a short while. */
+/* A tick of just now by the kernel's clock, in ns. Where a mark lost its processor for a while
+ * behind its tick, what the clock says then is that much behind the log; so the ticks since are
+ * taken off. Their rate is good to 1e-3 or better, of a short while. */
 static long long ns_of(uint64_t tick)
 {
 	if (!clock_is_tsc)

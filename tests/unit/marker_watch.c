@@ -1,6 +1,6 @@
-/* What a collector in the process is told of marks is what the log says, also where the processor is
- * taken away between the log's own time and the kernel's. The kernel's clock is slow here when it is
- * asked to be: the test has the marker's parts in it, with clock_read. */
+/* What a collector in the process is told of marks is what the log says, also where the processor
+ * is taken away between the log's own time and the kernel's. The kernel's clock is slow here when
+ * it is asked to be: the test has the marker's parts in it, with clock_read. */
 #define _GNU_SOURCE
 #include "tests/unit/marker_run.h"
 
@@ -26,8 +26,7 @@ static struct {
 
 static void watcher(const struct roimeter_watched *m)
 {
-	if (m->what_ <= ROIMETER_WATCH_SOON_ || m->what_ >= ROIMETER_WATCH_TELLS_ ||
-	    told.n == TOLD)
+	if (m->what_ <= ROIMETER_WATCH_SOON_ || m->what_ >= ROIMETER_WATCH_TELLS_ || told.n == TOLD)
 		return;
 	told.what[told.n] = m->what_;
 	told.at_ns[told.n++] = m->at_ns_;
@@ -79,8 +78,9 @@ static void told_is_logged(void **state)
 		for (int i = 0; i < 4; i++)
 			assert_int_equal(t.shared->least_ns[4 * late + i], order[i]);
 		assert_true(e->end_ns - e->begin_ns >= 3000000);
-		/* The machine may take the processor away by itself, so not all of the limit is ours:
-		 * a reading behind it is AWAY_US off, and its tick is known to 1e-3 of that. */
+		/* The machine may take the processor away by itself, so not all of the limit is
+		 * ours: a reading behind it is AWAY_US off, and its tick is known to 1e-3 of that.
+		 */
 		assert_true(llabs(at[0] - e->begin_ns) < 1000 * AWAY_US / 10);
 		assert_true(llabs(at[3] - e->end_ns) < 1000 * AWAY_US / 10);
 		int64_t excluded = at[2] - at[1];
