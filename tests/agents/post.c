@@ -2,9 +2,11 @@
  *
  *   post make FIRST COUNT [SALT]           a body of batches of agent 0 on standard output
  *   post announce RUN SEQ                  a body that says that a run has begun
- *   post run PORT TOKEN AGENTS COUNT       each agent posts 1..COUNT, one after the other, each
+ *   post run PORT TOKEN AGENTS COUNT [GATE]
+ *                                          each agent posts 1..COUNT, one after the other, each
  *                                          until it is acknowledged; prints "AGENT SEQ DUPLICATES"
  *                                          for each. Comes again when the daemon is not there.
+ *                                          All together no more than the number in the file GATE.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -22,6 +24,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int port;
 static const char *token;
 static uint64_t posts;
+static const char *gate;
+static uint64_t begun, allowed = UINT64_MAX; /* under the lock */
 
 static int dial(void)
 {
@@ -74,13 +78,35 @@ static int post(int fd, const struct buf *body, unsigned long *ret_duplicates)
 	return status;
 }
 
+/* Waits until the gate lets one more go on. */
+static void pass_gate(void)
+{
+	(void)pthread_mutex_lock(&lock);
+	while (begun >= allowed) {
+		FILE *f = fopen(gate, "r");
+		unsigned long long n;
+		if (f && fscanf(f, "%llu", &n) == 1)
+			allowed = n;
+		if (f)
+			(void)fclose(f);
+		if (begun >= allowed)
+			(void)usleep(5000);
+	}
+	begun++;
+	(void)pthread_mutex_unlock(&lock);
+}
+
 static void *run(void *arg)
 {
 	unsigned agent = (unsigned)(uintptr_t)arg;
 	struct buf body = { 0 };
 	int fd = -1;
-	for (uint64_t seq = 1; seq <= posts;) {
+	for (uint64_t seq = 1, passed = 0; seq <= posts;) {
 		unsigned long duplicates;
+		if (gate && passed < seq) {
+			pass_gate();
+			passed = seq;
+		}
 		body.len = 0;
 		(void)pthread_mutex_lock(&lock);
 		batch_make(&body, "test-", agent, seq, 0);
@@ -168,8 +194,12 @@ int main(int argc, char **argv)
 		return make(argc, argv);
 	if (argc == 4 && strcmp(argv[1], "announce") == 0)
 		return announce(argv[2], strtoull(argv[3], NULL, 10));
-	if (argc != 6 || strcmp(argv[1], "run") != 0)
+	if (argc < 6 || argc > 7 || strcmp(argv[1], "run") != 0)
 		return 2;
+	if (argc == 7) {
+		gate = argv[6];
+		allowed = 0;
+	}
 	port = (int)strtol(argv[2], NULL, 10);
 	token = argv[3];
 	unsigned long n = strtoul(argv[4], NULL, 10);
