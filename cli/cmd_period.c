@@ -137,10 +137,9 @@ static int seconds(const char *option, const char *text, double *ret, struct err
 
 static int check(struct wish *w, struct err *err)
 {
-	if (strcmp(w->direction, "read") != 0 && strcmp(w->direction, "write") != 0 &&
-	    strcmp(w->direction, "both") != 0)
-		return err_set(err, -EINVAL, "--direction: \"%s\" is neither read, write nor both",
-			       w->direction);
+	int rc = report_period_check(w->direction, w->source, err);
+	if (rc)
+		return rc;
 	if (w->files.n && w->source)
 		return err_set(err, -EINVAL, "--source is of a run, not of a file");
 	if (w->rates.n > PERIOD_RATES)
@@ -154,7 +153,7 @@ static int check(struct wish *w, struct err *err)
 	}
 	w->from_s = -INFINITY;
 	w->to_s = INFINITY;
-	int rc = seconds("from", w->from, &w->from_s, err);
+	rc = seconds("from", w->from, &w->from_s, err);
 	if (!rc)
 		rc = seconds("to", w->to, &w->to_s, err);
 	return rc ? rc : cli_format(w->format_text, &w->format, err);
@@ -164,12 +163,12 @@ int cmd_period(int argc, char **argv)
 {
 	struct wish w = { .direction = "both" };
 	const struct opt opts[] = {
-		{ "file", OPT_LIST, &w.files, "FILE",
+		{ "file", OPT_LIST, &w.files, "FILE,...",
 		  "a flow to read instead of a run; several are one flow" },
 		{ "direction", OPT_TEXT, &w.direction, "WHICH", "read, write or both (default)" },
 		{ "source", OPT_TEXT, &w.source, "NAME",
-		  "series of the run: program (default), posix, mpiio, stdio, aio, uring" },
-		{ "rate", OPT_LIST, &w.rates, "HZ",
+		  "a run's series, or the first of " REPORT_PERIOD_SOURCES_TEXT },
+		{ "rate", OPT_LIST, &w.rates, "HZ,...",
 		  "bins a second, instead of widths made to the length" },
 		{ "from", OPT_TEXT, &w.from, "S",
 		  "leave out what is before, in seconds on the flow's clock" },

@@ -149,20 +149,6 @@ int handle_run_capture(const struct call *c, struct answer *a, struct err *err)
 
 /* ---- the period ------------------------------------------------------------------------------ */
 
-static int check(const char *direction, const char *source, struct err *err)
-{
-	static const char *const sources[] = { "program", "posix", "mpiio", "stdio", "device" };
-	bool good = !source;
-	if (strcmp(direction, "read") != 0 && strcmp(direction, "write") != 0 &&
-	    strcmp(direction, "both") != 0)
-		return err_set(err, -EINVAL, "direction: expected read, write or both");
-	for (size_t i = 0; source && i < sizeof sources / sizeof *sources; i++)
-		good |= strcmp(source, sources[i]) == 0;
-	return good ? 0
-		    : err_set(err, -EINVAL,
-			      "source: expected program, posix, mpiio, stdio or device");
-}
-
 int handle_run_period(const struct call *c, struct answer *a, struct err *err)
 {
 	const char *direction = target_param(c->target, "direction"),
@@ -173,7 +159,7 @@ int handle_run_period(const struct call *c, struct answer *a, struct err *err)
 	const struct report_period_question q = { .direction = direction ? direction : "both",
 						  .from_s = -INFINITY,
 						  .to_s = INFINITY };
-	int rc = check(q.direction, source, err);
+	int rc = report_period_check(q.direction, source, err);
 	if (rc)
 		return rc;
 	rc = get(c, &rec, err);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/period.h"
 #include "schema/codec.h"
 #include "schema/runid.h"
 
@@ -29,7 +30,7 @@ static const struct route_param context_params[] = {
 };
 static const struct route_param period_params[] = {
 	{ "direction", PARAM_NAME, "read, write, or both where it is not given" },
-	{ "source", PARAM_NAME, "series of the run: program, posix, mpiio, stdio, device" },
+	{ "source", PARAM_NAME, "series of the run: the first it has of " REPORT_PERIOD_SOURCES_TEXT },
 };
 static const struct route_param ledger_params[] = {
 	{ "agent", PARAM_NAME, "only this agent" },

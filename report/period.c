@@ -9,6 +9,27 @@
 
 #include "lib/num.h"
 
+/* ---- what may be asked for ----------------------------------------------------------------------
+ */
+
+#define PLAIN(name) name,
+static const char *const sources[] = { REPORT_PERIOD_SOURCES(PLAIN, PLAIN) };
+#define SOURCES (sizeof sources / sizeof *sources)
+
+int report_period_check(const char *direction, const char *source, struct err *err)
+{
+	bool good = !source;
+	if (strcmp(direction, "read") != 0 && strcmp(direction, "write") != 0 &&
+	    strcmp(direction, "both") != 0)
+		return err_set(err, -EINVAL, "direction \"%s\": it is one of read, write, both",
+			       direction);
+	for (size_t i = 0; !good && i < SOURCES; i++)
+		good = strcmp(source, sources[i]) == 0;
+	return good ? 0
+		    : err_set(err, -EINVAL,
+			      "source \"%s\": it is one of " REPORT_PERIOD_SOURCES_TEXT, source);
+}
+
 /* ---- a run's series -----------------------------------------------------------------------------
  */
 
@@ -51,10 +72,9 @@ static int add_bins(struct report_period_input *in, enum flow_direction d, const
 int report_period_series(struct report_period_input *in, const struct record_body *r, const char *wanted,
 		       struct err *err)
 {
-	static const char *const sources[] = { "program", "posix", "mpiio", "stdio", "device" };
 	bool all_ranks = true;
 	const char *source = wanted;
-	for (size_t i = 0; !source && i < sizeof sources / sizeof *sources; i++)
+	for (size_t i = 0; !source && i < SOURCES; i++)
 		if (has(r, sources[i], &all_ranks))
 			source = sources[i];
 	if (!source || !has(r, source, &all_ranks))

@@ -10,6 +10,20 @@
 #include "lib/err.h"
 #include "schema/record.h"
 
+/* The series that a run may have, in the order in which one is taken where none is asked for.
+ * FIRST and NEXT get a name each. */
+#define REPORT_PERIOD_SOURCES(FIRST, NEXT) \
+	FIRST("program") NEXT("posix") NEXT("mpiio") NEXT("stdio") NEXT("aio") NEXT("uring")
+
+/* All of them, for a line of help. */
+#define REPORT_PERIOD_NAME(name) name
+#define REPORT_PERIOD_COMMA_NAME(name) ", " name
+#define REPORT_PERIOD_SOURCES_TEXT \
+	REPORT_PERIOD_SOURCES(REPORT_PERIOD_NAME, REPORT_PERIOD_COMMA_NAME)
+
+/* Whether these may be asked for; source may be NULL. -EINVAL, and the sentence says what may. */
+int report_period_check(const char *direction, const char *source, struct err *err);
+
 /* What is asked about. All-zero is a valid empty one. */
 struct report_period_input {
 	struct flow flow;
@@ -19,8 +33,8 @@ struct report_period_input {
 	char source[32];     /* of a run's series; empty: it has none, or these are files */
 };
 
-/* The bytes over time of one source of a record; wanted NULL: of the first it has of program,
- * posix, mpiio, stdio, device. -ENOMEM. */
+/* The bytes over time of one source of a record; wanted NULL: of the first it has of
+ * REPORT_PERIOD_SOURCES. -ENOMEM. */
 int report_period_series(struct report_period_input *in, const struct record_body *r,
 			 const char *wanted, struct err *err);
 void report_period_input_done(struct report_period_input *in);
