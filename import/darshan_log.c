@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/file.h"
+
 #define MAGIC 6567223
 #define HEAD_NEW 1328 /* of format 3.41 */
 #define HEAD_OLD 360
@@ -103,21 +105,14 @@ static unsigned newer_number(const struct layout *l, unsigned old)
 
 static int read_at(struct darshan_log *log, void *to, size_t n, uint64_t at, struct err *err)
 {
-	for (size_t got = 0; got < n;) {
-		ssize_t k = pread(log->fd, (char *)to + got, n - got, (off_t)(at + got));
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k < 0) {
-			int e = errno;
-			return err_set(err, -e, "read %s: %s", log->path, strerror(e));
-		}
-		if (!k)
-			return err_set(err, -EINVAL,
-				       "%s: the Darshan log is cut: it ends within its header, after "
-				       "%llu bytes; copy the file again",
-				       log->path, (unsigned long long)log->bytes);
-		got += (size_t)k;
-	}
+	ssize_t got = file_fill_at(log->fd, to, n, at);
+	if (got < 0)
+		return err_set(err, (int)got, "read %s: %s", log->path, strerror((int)-got));
+	if ((size_t)got < n)
+		return err_set(err, -EINVAL,
+			       "%s: the Darshan log is cut: it ends within its header, after "
+			       "%llu bytes; copy the file again",
+			       log->path, (unsigned long long)log->bytes);
 	return 0;
 }
 

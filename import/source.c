@@ -16,6 +16,8 @@
 #define XXH_STATIC_LINKING_ONLY
 #include <xxhash.h>
 
+#include "lib/file.h"
+
 #define PIECE_BYTES ((size_t)256 << 10) /* in the second-level cache, and few system calls */
 #define HEAD_BYTES 4096
 #define PLAIN_BYTES_MAX ((uint64_t)64 << 30)
@@ -44,10 +46,9 @@ struct source {
 /* ---- the file as it is --------------------------------------------------------------------------
  */
 
-static int read_failed(struct source *s, struct err *err)
+static int read_failed(struct source *s, int rc, struct err *err)
 {
-	int e = errno;
-	return err_set(err, -e, "read %s: %s", s->path, strerror(e));
+	return err_set(err, rc, "read %s: %s", s->path, strerror(-rc));
 }
 
 /* What is read from begin to end anyway need not be read once more for its hash. */
@@ -73,23 +74,15 @@ static void hash_end(struct source *s)
 /* Up to n bytes; fewer only at the end. Negative: -errno. */
 static ssize_t read_piece(struct source *s, char *to, size_t n, struct err *err)
 {
-	size_t got = 0;
-	while (got < n) {
-		ssize_t k = read(s->fd, to + got, n - got);
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k < 0)
-			return read_failed(s, err);
-		if (!k)
-			break;
-		got += (size_t)k;
-	}
+	ssize_t got = file_fill(s->fd, to, n);
+	if (got < 0)
+		return read_failed(s, (int)got, err);
 	if (s->hasher) {
-		(void)XXH3_128bits_update(s->hasher, to, got);
-		if (got < n)
+		(void)XXH3_128bits_update(s->hasher, to, (size_t)got);
+		if ((size_t)got < n)
 			hash_end(s);
 	}
-	return (ssize_t)got;
+	return got;
 }
 
 static int more_raw(struct source *s, struct err *err)
@@ -224,7 +217,7 @@ int source_next(struct source *s, const char **ret, size_t *ret_n, struct err *e
 int source_rewind(struct source *s, struct err *err)
 {
 	if (lseek(s->fd, 0, SEEK_SET) < 0)
-		return read_failed(s, err);
+		return read_failed(s, -errno, err);
 	s->in = s->in_end = NULL;
 	s->given = 0;
 	s->inside = s->ended = false;
@@ -477,7 +470,7 @@ const char *source_hash(struct source *s, struct err *err)
 	/* At its own place, so that whoever reads pieces is not moved. */
 	while (!rc && (n = pread(s->fd, piece, PIECE_BYTES, at)) != 0) {
 		if (n < 0 && errno != EINTR)
-			rc = read_failed(s, err);
+			rc = read_failed(s, -errno, err);
 		if (n > 0) {
 			(void)XXH3_128bits_update(s->hasher, piece, (size_t)n);
 			at += n;

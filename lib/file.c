@@ -1,4 +1,4 @@
-/* Whole files in and out. */
+/* Whole files in and out, and bytes of open ones. */
 #define _GNU_SOURCE
 #include "lib/file.h"
 
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int read_all(struct buf *b, int fd, const char *path, struct err *err)
+int file_read_fd(struct buf *b, int fd, const char *path, struct err *err)
 {
 	char chunk[65536];
 	for (;;) {
@@ -34,13 +34,45 @@ static int read_all(struct buf *b, int fd, const char *path, struct err *err)
 int file_read(struct buf *b, const char *path, struct err *err)
 {
 	if (strcmp(path, "-") == 0)
-		return read_all(b, STDIN_FILENO, "standard input", err);
+		return file_read_fd(b, STDIN_FILENO, "standard input", err);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_set(err, -errno, "open %s: %s", path, strerror(errno));
-	int rc = read_all(b, fd, path, err);
+	int rc = file_read_fd(b, fd, path, err);
 	(void)close(fd);
 	return rc;
+}
+
+ssize_t file_fill(int fd, void *to, size_t n)
+{
+	size_t got = 0;
+	while (got < n) {
+		ssize_t k = read(fd, (char *)to + got, n - got);
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			return -errno;
+		if (k == 0)
+			break;
+		got += (size_t)k;
+	}
+	return (ssize_t)got;
+}
+
+ssize_t file_fill_at(int fd, void *to, size_t n, uint64_t at)
+{
+	size_t got = 0;
+	while (got < n) {
+		ssize_t k = pread(fd, (char *)to + got, n - got, (off_t)(at + got));
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			return -errno;
+		if (k == 0)
+			break;
+		got += (size_t)k;
+	}
+	return (ssize_t)got;
 }
 
 static int write_all(int fd, const char *bytes, size_t n)

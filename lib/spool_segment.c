@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "lib/file.h"
 #include "lib/spool_impl.h"
 
 static const char letters[SPOOL_CLASSES] = { 'm', 'c' };
@@ -150,19 +151,10 @@ int record_bytes_read(int fd, uint64_t at, const struct record_head *h, char **d
 		*data = more;
 		*cap = h->n;
 	}
-	size_t got = 0;
-	while (got < h->n) {
-		ssize_t n =
-			pread(fd, *data + got, h->n - got, (off_t)(at + RECORD_HEAD_BYTES + got));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return 0;
-		got += (size_t)n;
-	}
-	return XXH3_64bits(*data, h->n) == h->sum;
+	ssize_t got = file_fill_at(fd, *data, h->n, at + RECORD_HEAD_BYTES);
+	if (got < 0)
+		return (int)got;
+	return (size_t)got == h->n && XXH3_64bits(*data, h->n) == h->sum;
 }
 
 void segment_leave(struct spool *s, enum spool_class class, uint64_t first)

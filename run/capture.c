@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/finish.h"
+#include "lib/file.h"
 #include "lib/num.h"
 #include "schema/codec.h"
 #include "schema/marklog.h"
@@ -72,22 +73,6 @@ static struct blob *add_blob(struct capture *c, enum blob_kind kind, const char 
 	return &c->blobs[c->n_blobs++];
 }
 
-static int read_at(int fd, char *to, size_t n, off_t at, size_t *ret_got)
-{
-	*ret_got = 0;
-	while (*ret_got < n) {
-		ssize_t got = pread(fd, to + *ret_got, n - *ret_got, at + (off_t)*ret_got);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			break;
-		*ret_got += (size_t)got;
-	}
-	return 0;
-}
-
 /* max: the most that is kept of each end, together twice that. */
 static int take_file(struct capture *c, enum blob_kind kind, const char *name, const char *path,
 		     size_t max, bool *ret_cut, struct err *err)
@@ -97,17 +82,20 @@ static int take_file(struct capture *c, enum blob_kind kind, const char *name, c
 	if (fd < 0)
 		return err_set(err, -errno, "open %s: %s", path, strerror(errno));
 	int rc = fstat(fd, &st) ? -errno : !S_ISREG(st.st_mode) ? -EINVAL : 0;
-	size_t size = rc ? 0 : (size_t)st.st_size, got = 0, more = 0;
+	size_t size = rc ? 0 : (size_t)st.st_size;
+	ssize_t got = 0, more = 0;
 	bool cut = size > 2 * max;
 	struct blob *b = rc ? NULL : add_blob(c, kind, name, cut ? 2 * max : size);
 	if (!rc && !b)
 		rc = -ENOMEM;
 	if (!rc)
-		rc = read_at(fd, b->data, cut ? max : size, 0, &got);
-	if (!rc && cut)
-		rc = read_at(fd, b->data + got, max, st.st_size - (off_t)max, &more);
+		got = file_fill_at(fd, b->data, cut ? max : size, 0);
+	if (!rc && cut && got >= 0)
+		more = file_fill_at(fd, b->data + got, max, size - max);
+	if (!rc && (got < 0 || more < 0))
+		rc = (int)(got < 0 ? got : more);
 	if (!rc)
-		b->n = got + more;
+		b->n = (size_t)got + (size_t)more;
 	(void)close(fd);
 	if (rc)
 		return err_set(err, rc, "read %s: %s", path, strerror(-rc));

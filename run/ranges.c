@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "lib/buf.h"
+#include "lib/file.h"
 #include "lib/str.h"
 #include "run/collector.h"
 #include "schema/marklog.h"
@@ -159,13 +160,9 @@ static int open_told(const char *folder)
 const char *ranges_seen(const char *folder, struct arena *a)
 {
 	char text[FILE_MAX];
-	size_t n = 0;
 	int fd = open_told(folder);
-	for (ssize_t got = 1; fd >= 0 && got > 0 && n < sizeof text;) {
-		got = read(fd, text + n, sizeof text - n);
-		n += got > 0 ? (size_t)got : 0;
-	}
+	ssize_t n = fd < 0 ? 0 : file_fill(fd, text, sizeof text);
 	if (fd >= 0)
 		(void)close(fd);
-	return ranges_told(text, n, a);
+	return ranges_told(text, n > 0 ? (size_t)n : 0, a);
 }

@@ -9,23 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define READ_MAX ((size_t)4 << 20)
+#include "lib/file.h"
 
-static int read_all(int fd, uint8_t *to, size_t n, size_t *ret_n)
-{
-	*ret_n = 0;
-	while (*ret_n < n) {
-		ssize_t got = read(fd, to + *ret_n, n - *ret_n);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			break;
-		*ret_n += (size_t)got;
-	}
-	return 0;
-}
+#define READ_MAX ((size_t)4 << 20)
 
 static int view_fd(struct iocap_view *v, int fd, size_t read_max, size_t max)
 {
@@ -48,7 +34,12 @@ static int view_fd(struct iocap_view *v, int fd, size_t read_max, size_t max)
 		return 0;
 	}
 	v->p = malloc(n ? n : 1);
-	return v->p ? read_all(fd, v->p, n, &v->n) : -ENOMEM;
+	if (!v->p)
+		return -ENOMEM;
+	ssize_t got = file_fill(fd, v->p, n);
+	if (got >= 0)
+		v->n = (size_t)got;
+	return got < 0 ? (int)got : 0;
 }
 
 static int view(struct iocap_view *v, const char *path, size_t read_max, size_t max,

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "lib/buf.h"
+#include "lib/file.h"
 
 static_assert(sizeof(struct marklog_loss) == 256, "layout");
 static_assert(offsetof(struct marklog_losses, slots) == 256, "layout");
@@ -137,15 +138,8 @@ static int slurp(struct buf *b, const char *folder, const char *name, struct err
 	if (rc)
 		(void)err_set(err, rc, "%s is no file", path);
 	b->max = UNATTACHED_MAX;
-	char part[8192];
-	ssize_t got = 0;
-	while (!rc && (got = read(fd, part, sizeof part)) > 0)
-		buf_put(b, part, (size_t)got);
-	if (!rc && got < 0)
-		rc = err_set(err, -errno, "read %s: %s", path, strerror(errno));
-	if (!rc && b->failed)
-		rc = err_set(err, -EFBIG, "%s is larger than %zu bytes, or there is no memory",
-			     path, b->max);
+	if (!rc)
+		rc = file_read_fd(b, fd, path, err);
 	(void)close(fd);
 	return rc;
 }

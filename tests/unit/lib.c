@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -136,6 +138,56 @@ static void files_are_replaced_whole_or_not_at_all(void **state)
 	assert_int_equal(file_remove_tree(dir, &err), 0);
 }
 
+/* What a pipe gives in pieces is put together; only its end makes it less. */
+static void bytes_of_a_descriptor_are_read_to_the_end(void **state)
+{
+	(void)state;
+	int ends[2];
+	char got[16] = "";
+	struct buf b = { .max = 4 };
+	struct err err = { "" };
+	assert_int_equal(pipe(ends), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		for (const char *p = "abcdefghij"; *p; p++) {
+			const struct timespec pause = { .tv_nsec = 1000000 };
+			if (write(ends[1], p, 1) != 1)
+				_exit(1);
+			(void)nanosleep(&pause, NULL);
+		}
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	assert_int_equal(close(ends[1]), 0);
+	assert_int_equal(file_fill(ends[0], got, 6), 6);
+	assert_memory_equal(got, "abcdef", 6);
+	assert_int_equal(file_read_fd(&b, ends[0], "the pipe", &err), 0);
+	assert_string_equal(b.data, "ghij");
+	assert_int_equal(file_fill(ends[0], got, 6), 0);
+	assert_int_equal(file_fill_at(ends[0], got, 6, 0), -ESPIPE);
+	assert_int_equal(close(ends[0]), 0);
+	assert_int_equal(file_fill(ends[0], got, 6), -EBADF);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	buf_done(&b);
+}
+
+static void bytes_of_a_file_are_read_from_anywhere(void **state)
+{
+	(void)state;
+	FILE *f = tmpfile();
+	char got[16] = "";
+	assert_non_null(f);
+	assert_true(fputs("0123456789", f) >= 0 && fflush(f) == 0);
+	rewind(f);
+	assert_int_equal(file_fill_at(fileno(f), got, 4, 3), 4);
+	assert_memory_equal(got, "3456", 4);
+	assert_int_equal(file_fill_at(fileno(f), got, 4, 8), 2);
+	assert_int_equal(file_fill_at(fileno(f), got, 4, 20), 0);
+	assert_int_equal(file_fill_at(fileno(f), got, 4, UINT64_MAX), -EINVAL);
+	assert_int_equal(file_fill(fileno(f), got, sizeof got), 10); /* it stands where it stood */
+	assert_int_equal(fclose(f), 0);
+}
+
 static void num15_survives_text_and_back(void **state)
 {
 	(void)state;
@@ -218,6 +270,8 @@ int main(void)
 		cmocka_unit_test(arena_grow_keeps_what_was_there),
 		cmocka_unit_test(buf_fails_once_and_for_all_past_its_ceiling),
 		cmocka_unit_test(files_are_replaced_whole_or_not_at_all),
+		cmocka_unit_test(bytes_of_a_descriptor_are_read_to_the_end),
+		cmocka_unit_test(bytes_of_a_file_are_read_from_anywhere),
 		cmocka_unit_test(num15_survives_text_and_back),
 		cmocka_unit_test(commands_are_quoted_where_a_shell_needs_it),
 		cmocka_unit_test(figures_have_three_digits_and_null_is_a_dash),
