@@ -33,7 +33,7 @@ LIVE_OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard collectors/live*.c))
 .SECONDARY: $(LIVE_OBJS)
 
 # With the markers in the program itself, where it looks for them first.
-$(B)/tests/unit/live: $(B)/tests/unit/live.o $(LIVE_OBJS) $(B)/libroimeter.a $(B)/parts.a
+$(B)/tests/unit/live $(B)/tests/unit/live_ends: %: %.o $(LIVE_OBJS) $(B)/libroimeter.a $(B)/parts.a
 	$(CC) $(LDFLAGS) -rdynamic -o $@ $^ $(LIBS) -lcmocka -lpthread -ldl
 
 $(B)/tests/tools/clip_cases: $(B)/tests/tools/clip_cases.o $(B)/parts.a
