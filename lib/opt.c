@@ -12,6 +12,7 @@
 
 #define OPTS_MAX 48
 #define OPT_CODE 1000 /* past every character */
+#define NAME_MAX_LETTERS 32 /* longer ones are not asked for by mistake */
 
 static void print_help(const struct opt_table *t)
 {
@@ -50,15 +51,19 @@ static int list_add(struct opt_list *list, const char *text)
 }
 
 /* Cuts the argument at its commas; argv's own bytes are changed, as getopt may. */
-static int list_split(struct opt_list *list, char *text)
+/* An empty word is a variable of a script that was not set: it is not taken for "all" or "none". */
+static int list_split(const struct opt *o, char *text, struct err *err)
 {
+	size_t n = strlen(text);
+	if (!n || text[0] == ',' || text[n - 1] == ',' || strstr(text, ",,"))
+		return err_set(err, -EINVAL, "--%s \"%s\": a word is empty; expected %s: %s", o->name,
+			       text, o->arg, o->help);
 	int rc = 0;
 	while (!rc && text) {
 		char *next = strchr(text, ',');
 		if (next)
 			*next++ = 0;
-		if (*text)
-			rc = list_add(list, text);
+		rc = list_add(o->into, text);
 		text = next;
 	}
 	return rc;
@@ -75,7 +80,7 @@ static int take(const struct opt *o, char *arg, struct err *err)
 		*(const char **)o->into = arg;
 		return 0;
 	case OPT_LIST:
-		return list_split(o->into, arg);
+		return list_split(o, arg, err);
 	case OPT_EACH:
 		return list_add(o->into, arg);
 	case OPT_COUNT: {
@@ -97,6 +102,53 @@ static int take(const struct opt *o, char *arg, struct err *err)
 	}
 	}
 	return -EINVAL;
+}
+
+/* How many letters have to be put in, left out or changed to make one of the other. */
+static size_t apart(const char *a, const char *b, size_t n)
+{
+	size_t row[NAME_MAX_LETTERS + 1], m = strlen(a);
+	for (size_t i = 0; i <= m; i++)
+		row[i] = i;
+	for (size_t j = 1; j <= n; j++) {
+		size_t before = row[0];
+		row[0] = j;
+		for (size_t i = 1; i <= m; i++) {
+			size_t best = before + (a[i - 1] != b[j - 1]);
+			best = row[i] + 1 < best ? row[i] + 1 : best;
+			best = row[i - 1] + 1 < best ? row[i - 1] + 1 : best;
+			before = row[i];
+			row[i] = best;
+		}
+	}
+	return row[m];
+}
+
+static int no_such(const struct opt_table *t, const char *told, struct err *err)
+{
+	const char *nearest = NULL;
+	size_t n = strncmp(told, "--", 2) == 0 ? strcspn(told + 2, "=") : 0, least = 3;
+	for (size_t i = 0; i < t->n && n > 2 && n <= NAME_MAX_LETTERS; i++) {
+		const char *name = t->opts[i].name;
+		size_t d = strlen(name) <= NAME_MAX_LETTERS ? apart(name, told + 2, n) : least;
+		if (d < least) {
+			least = d;
+			nearest = name;
+		}
+	}
+	if (!nearest)
+		return err_set(err, -EINVAL, "there is no option %s; see %s --help", told, t->command);
+	return err_set(err, -EINVAL, "there is no option %s, but --%s; see %s --help", told, nearest,
+		       t->command);
+}
+
+static int no_value(const struct opt_table *t, const char *told, int code, struct err *err)
+{
+	if (code < OPT_CODE || code >= OPT_CODE + (int)t->n)
+		return err_set(err, -EINVAL, "%s needs a value; see %s --help", told, t->command);
+	const struct opt *o = &t->opts[code - OPT_CODE];
+	return err_set(err, -EINVAL, "%s needs a value, %s: %s; see %s --help", told, o->arg, o->help,
+		       t->command);
 }
 
 int opt_parse(const struct opt_table *t, int argc, char **argv, int *ret_first, struct err *err)
@@ -130,11 +182,9 @@ int opt_parse(const struct opt_table *t, int argc, char **argv, int *ret_first, 
 			return 1;
 		}
 		if (c == ':')
-			return err_set(err, -EINVAL, "%s needs a value; see %s --help", told,
-				       t->command);
+			return no_value(t, told, optopt, err);
 		if (c == '?' || c < OPT_CODE || c >= OPT_CODE + (int)t->n)
-			return err_set(err, -EINVAL, "there is no option %s; see %s --help",
-				       told, t->command);
+			return no_such(t, told, err);
 		int rc = take(&t->opts[c - OPT_CODE], optarg, err);
 		if (rc)
 			return rc;

@@ -22,7 +22,7 @@ enum opt_type {
 	OPT_TEXT,   /* const char ** */
 	OPT_COUNT,  /* long *, 0 or more */
 	OPT_NUMBER, /* double *, above 0 */
-	OPT_LIST,   /* struct opt_list *; may be given several times, and with commas */
+	OPT_LIST,   /* struct opt_list *; may be given several times, and with commas; no word is empty */
 	OPT_EACH,   /* the same, but commas are part of the text */
 };
 

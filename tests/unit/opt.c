@@ -75,11 +75,16 @@ static void wrong_calls_name_the_option(void **state)
 	int first;
 	struct err err;
 	assert_int_equal(parse(&first, &err, 1, "--nothing"), -EINVAL);
-	assert_non_null(strstr(err.text, "--nothing"));
+	assert_string_equal(err.text, "there is no option --nothing; see t --help");
+	assert_int_equal(parse(&first, &err, 1, "--lust=a"), -EINVAL);
+	assert_string_equal(err.text, "there is no option --lust=a, but --list; see t --help");
+	assert_int_equal(parse(&first, &err, 1, "--numbr"), -EINVAL); /* and none for --numb, which is --number */
+	assert_non_null(strstr(err.text, ", but --number; "));
+	assert_int_equal(parse(&first, &err, 1, "--aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), -EINVAL);
 	assert_int_equal(parse(&first, &err, 1, "-x"), -EINVAL);
 	assert_non_null(strstr(err.text, "-x"));
 	assert_int_equal(parse(&first, &err, 1, "--text"), -EINVAL);
-	assert_non_null(strstr(err.text, "--text"));
+	assert_string_equal(err.text, "--text needs a value, TEXT: a text; see t --help");
 	assert_int_equal(parse(&first, &err, 2, "--count", "-1"), -EINVAL);
 	assert_int_equal(parse(&first, &err, 2, "--count", "3x"), -EINVAL);
 	assert_int_equal(parse(&first, &err, 2, "--number", "nan"), -EINVAL);
@@ -88,12 +93,29 @@ static void wrong_calls_name_the_option(void **state)
 	assert_non_null(strstr(err.text, "--flag"));
 }
 
+static void no_word_of_a_list_is_empty(void **state)
+{
+	static const char *const wrong[] = { "", ",", "a,", ",a", "a,,b" };
+	int first;
+	struct err err;
+	(void)state;
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		assert_int_equal(parse(&first, &err, 2, "--list", wrong[i]), -EINVAL);
+		assert_non_null(strstr(err.text, "a word is empty; expected A,B: a list"));
+		opt_done(&table);
+	}
+	assert_int_equal(parse(&first, &err, 4, "--list", "a", "--list", "b,c"), 0);
+	assert_int_equal(list.n, 3);
+	opt_done(&table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(options_are_taken_and_the_rest_is_left),
 		cmocka_unit_test(what_stands_after_two_dashes_is_not_an_option),
 		cmocka_unit_test(wrong_calls_name_the_option),
+		cmocka_unit_test(no_word_of_a_list_is_empty),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
