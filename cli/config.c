@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/run_collect.h"
+
 #define TOP(member) offsetof(struct config, member)
 #define OF_LAUNCHER(member) offsetof(struct config_launcher, member)
 
@@ -95,7 +97,8 @@ void config_done(struct config *c)
 	*c = (struct config){ .db = NULL };
 }
 
-/* Two defaults can't be; one launcher that is named twice in a row of files can. */
+/* What the table can't say. Two defaults can't be; one launcher that is named twice in a row of files
+ * can. */
 static int check(const struct config *c, const char *file, struct err *err)
 {
 	const struct config_launcher *l = c->launchers.items, *first = NULL;
@@ -112,7 +115,9 @@ static int check(const struct config *c, const char *file, struct err *err)
 		if (l[i].multi)
 			first = &l[i];
 	}
-	return 0;
+	char where[4200];
+	(void)snprintf(where, sizeof where, "%s: [run] collect", file);
+	return run_collect_check_names(where, c->collect.items, c->collect.n, err);
 }
 
 static int load(struct config *c, const char *file, struct err *err)

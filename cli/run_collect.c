@@ -90,6 +90,25 @@ static void put_along(struct run_collect *c)
 		c->items[i].with = &c->along;
 }
 
+int run_collect_check_names(const char *where, const char *const *names, size_t n, struct err *err)
+{
+	if (!n)
+		return err_set(err, -EINVAL,
+			       "%s is empty: write auto (what works here), names of collectors "
+			       "(cupti, opencl, io), or none",
+			       where);
+	for (size_t i = 0; i < n; i++) {
+		if (n > 1 && strcmp(names[i], "none") == 0)
+			return err_set(err, -EINVAL, "%s: none stands alone; leave it or the others out",
+				       where);
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(names[i], names[j]) == 0)
+				return err_set(err, -EINVAL, "%s: %s stands there twice; once is enough",
+					       where, names[i]);
+	}
+	return 0;
+}
+
 int run_collect_open(struct run_collect *ret, const struct run_options *o, const struct config *c,
 		     struct arena *a, struct err *err)
 {

@@ -16,6 +16,10 @@ struct run_collect {
 	const char *range_library; /* for regions that are ranges (run/ranges.h), or NULL */
 };
 
+/* Whether these may stand together; where is "--collect" or the like, for the sentence. -EINVAL: there
+ * is none, one stands twice, or none stands beside another. */
+int run_collect_check_names(const char *where, const char *const *names, size_t n, struct err *err);
+
 /* The call's, else the configuration's. -ENOENT, -EINVAL: one is not there, or can't work here;
  * with
  * --dry-run only what "auto" stands for is asked whether it works. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/run_collect.h"
 #include "suite/env.h"
 
 #define OPTS_MAX 32
@@ -49,9 +50,9 @@ static int parse(struct run_options *o, int argc, char **argv, int *ret_first, s
 		  "sequential, or interleaved over the cases" },
 		{ "launcher", OPT_TEXT, &o->launcher, "NAME",
 		  "for cases with ranks that name none" },
-		{ "env-allow", OPT_LIST, &o->env_allow, "NAME",
+		{ "env-allow", OPT_LIST, &o->env_allow, "NAME,...",
 		  "pass this variable on; may end in *" },
-		{ "collect", OPT_LIST, &o->collect, "NAME",
+		{ "collect", OPT_LIST, &o->collect, "NAME,...",
 		  "one profiled execution with each: cupti, opencl, io, none, auto" },
 		{ "capture", OPT_TEXT, &o->capture, "DIR",
 		  "and keep every call about files that io sees, in DIR/APP/CASE" },
@@ -110,6 +111,10 @@ static int check_words(const struct run_options *o, struct err *err)
 			       o->order);
 	if (o->format && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0)
 		return err_set(err, -EINVAL, "--format %s: expected text or json", o->format);
+	int rc = o->collect.n ? run_collect_check_names("--collect", o->collect.items, o->collect.n, err)
+			      : 0;
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < o->collect.n; i++)
 		if (o->no_profile && strcmp(o->collect.items[i], "none") != 0)
 			return err_set(err, -EINVAL,
