@@ -264,6 +264,36 @@ static int import(char **argv, int n, struct options *options, enum format forma
 	return rc;
 }
 
+/* ---- the call -----------------------------------------------------------------------------------
+ */
+
+static const char synopsis[] = "[OPTIONS] nsys|kineto|rocprof|xplane FILE...\n"
+			       "[OPTIONS] darshan LOG...\n"
+			       "[OPTIONS] recorder DIR...\n"
+			       "[OPTIONS] hpcperf FILE...\n"
+			       "[OPTIONS] roimeter FILE...";
+static const char about[] =
+	"Stores results that were measured elsewhere: all of a call, or nothing. Importing the\n"
+	"same again stores nothing new.\n\n"
+	"nsys, kineto, rocprof, xplane: traces of devices (SQLite exports of Nsight Systems; JSON of\n"
+	"PyTorch; rocprofv3 and rpd; XLA on GPU and TPU), also compressed with gzip or zstd: a record\n"
+	"each. The region is the ranges roimeter:roi less roimeter:exclude, or what --range names.\n"
+	"darshan, recorder: logs of Darshan 3.0 to 3.5, traces of Recorder 2.3 to 3.0 (folders): what\n"
+	"an application did to its files, a record each.\n"
+	"hpcperf: region logs (hpcperf-roi-log 2), run records, published tables, case tables and\n"
+	"conformance files of HPC-Performance-AI; files may be folders; what a file is, its content\n"
+	"tells.\n"
+	"roimeter: what \"roimeter export\" wrote, or \"roimeter conformance --output\".";
+static const char examples[] =
+	"Examples:\n"
+	"  roimeter import kineto trace.json.gz --range 'ProfilerStep#*' --dry-run\n"
+	"  roimeter import nsys report.sqlite --app heat --case n128 --platform nvidia-h100.cuda13.0\n"
+	"  roimeter import darshan app.darshan --dry-run --format json\n"
+	"  roimeter import recorder recorder-logs/ --capture calls/\n"
+	"  roimeter import hpcperf published/\n"
+	"  roimeter import hpcperf --app heat --case n128 --platform nvidia-b200.cuda13.2 roi.*\n"
+	"  roimeter import roimeter export.jsonl";
+
 int cmd_import(int argc, char **argv)
 {
 	struct options o = { 0 };
@@ -297,40 +327,11 @@ int cmd_import(int argc, char **argv)
 	};
 	const struct opt_table t = {
 		.command = "roimeter import",
-		.synopsis =
-			"[OPTIONS] nsys|kineto|rocprof|xplane FILE...\n[OPTIONS] darshan LOG...\n[OPTIONS] recorder DIR...\n"
-			"[OPTIONS] hpcperf FILE...\n[OPTIONS] roimeter FILE...",
-		.about = "Stores results that were measured elsewhere: all of a call, or nothing. "
-			 "Importing the\n"
-			 "same again stores nothing new.\n\n"
-			 "nsys, kineto, rocprof, xplane: traces of devices (SQLite exports of "
-			 "Nsight Systems; JSON of\n"
-			 "PyTorch; rocprofv3 and rpd; XLA on GPU and TPU), also compressed with "
-			 "gzip or zstd: a record\n"
-			 "each. The region is the ranges roimeter:roi less roimeter:exclude, or "
-			 "what --range names.\n"
-			 "darshan, recorder: logs of Darshan 3.0 to 3.5, traces of Recorder 2.3 "
-			 "to 3.0 (folders): what\n"
-			 "an application did to its files, a record each.\n"
-			 "hpcperf: region logs (hpcperf-roi-log 2), run records, published tables, "
-			 "case tables and\n"
-			 "conformance files of HPC-Performance-AI; files may be folders; what a "
-			 "file is, its content\n"
-			 "tells.\n"
-			 "roimeter: what \"roimeter export\" wrote, or \"roimeter conformance "
-			 "--output\".",
+		.synopsis = synopsis,
+		.about = about,
 		.opts = opts,
 		.n = sizeof opts / sizeof *opts,
-		.epilog = "Examples:\n  roimeter import kineto trace.json.gz --range "
-			  "'ProfilerStep#*' --dry-run\n"
-			  "  roimeter import nsys report.sqlite --app heat --case n128 --platform "
-			  "nvidia-h100.cuda13.0\n"
-			  "  roimeter import darshan app.darshan --dry-run --format json\n"
-			  "  roimeter import recorder recorder-logs/ --capture calls/\n"
-			  "  roimeter import hpcperf published/\n"
-			  "  roimeter import hpcperf --app heat --case n128 --platform "
-			  "nvidia-b200.cuda13.2 roi.*\n"
-			  "  roimeter import roimeter export.jsonl",
+		.epilog = examples,
 	};
 	struct err err = { 0 };
 	enum format format = FORMAT_TEXT;
