@@ -260,13 +260,14 @@ int cmd_capture(int argc, char **argv)
 		  "round times to multiples of NS nanoseconds: smaller" },
 		{ "show", OPT_TEXT, &s.show, "DIR", "print what is in a capture" },
 		{ "events", OPT_FLAG, &s.events, NULL, "with --show: every call" },
-		{ "format", OPT_TEXT, &s.format, "NAME", "with --show: text or json" },
-		{ "config", OPT_TEXT, &s.config_file, "FILE", "instead of the usual ones" },
+		{ "format", OPT_TEXT, &s.format, "FORMAT", "with --show: text or json" },
+		{ "config", OPT_TEXT, &s.config_file, "FILE",
+		  "configuration in place of the usual files" },
 	};
 	const struct opt_table table = {
 		.command = COMMAND,
 		.synopsis = "[-o DIR] [--no-time] [--lossy-time NS] -- COMMAND...\n"
-			    "       " COMMAND " --show DIR [--events] [--format text|json]",
+			    "--show DIR [--events] [--format text|json]",
 		.about = "Runs COMMAND and keeps every call that its processes make about files: "
 			 "arguments, results,\n"
 			 "times. Loops are kept as rules, so that a capture stays small.",

@@ -232,9 +232,9 @@ int cmd_conformance(int argc, char **argv)
 	const struct opt opts[] = {
 		{ "collector", OPT_TEXT, &s.lab.collector, "NAME",
 		  "cupti, opencl, io, or none (default): the marks alone" },
-		{ "part", OPT_LIST, &s.parts, "PART",
+		{ "part", OPT_LIST, &s.parts, "PART,...",
 		  "base, hard, all (default), or some of split, processes, ..." },
-		{ "db", OPT_TEXT, &s.db, "FILE", "database in place of the usual one" },
+		{ "db", OPT_TEXT, &s.db, "FILE", "database (default: the one in your data folder)" },
 		{ "server", OPT_TEXT, &s.server, "URL",
 		  "to this daemon, by the agent of this node, which must send to it" },
 		{ "wait", OPT_COUNT, &s.wait_s, "S",

@@ -423,7 +423,7 @@ int cmd_log(int argc, char **argv)
 {
 	const char *format = "text";
 	const struct opt opts[] = {
-		{ "format", OPT_TEXT, &format, "NAME", "text, json or csv" },
+		{ "format", OPT_TEXT, &format, "FORMAT", "text, json or csv" },
 	};
 	const struct opt_table table = {
 		.command = COMMAND,

@@ -141,7 +141,7 @@ int cmd_report(int argc, char **argv)
 		{ "out", OPT_TEXT, &call.out, "DIR",
 		  "folder for index.html, report.md, report.json and details.json" },
 		{ "db", OPT_TEXT, &call.db, "FILE",
-		  "database; the default is the one that run uses" },
+		  "database (default: the one in your data folder)" },
 		{ "suite", OPT_LIST, &call.suites, "NAME,...", "only these suites" },
 		{ "title", OPT_TEXT, &call.title, "TEXT", "title of the report" },
 		{ "format", OPT_TEXT, &call.format, "json", "print the data to standard output" },
