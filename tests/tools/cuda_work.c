@@ -1,11 +1,19 @@
 /* A program that fills memory of the (doubled) device, for tests of the CUPTI collector:
  *
- *   cuda_work jump FILE TEXT   7 fills in a region, TEXT into FILE, 7 more fills
- *   cuda_work late LIBRARY     7 fills; LIBRARY is loaded, and its InitializeInjection called; 7 in
- * a region cuda_work early LIBRARY    the same before the device is used at all cuda_work own uses
- * libcupti itself before it starts the driver; 7 fills in a region cuda_work threads          6
- * threads that fill and mark at once: 1980 fills, 1800 of them counted as "asynchronous", on a
- * stream of each thread cuda_work exec   7 fills in a region and 7 more, then itself with a region
+ * cuda_work jump FILE TEXT: 7 fills in a region, TEXT into FILE, 7 more fills
+ *
+ * cuda_work late LIBRARY: 7 fills; LIBRARY is loaded, and its InitializeInjection called; 7 in a
+ * region
+ *
+ * cuda_work early LIBRARY: the same before the device is used at all
+ *
+ * cuda_work own: uses libcupti itself before it starts the driver; 7 fills in a region
+ *
+ * cuda_work threads: 6 threads that fill and mark at once: 1980 fills, 1800 of them "asynchronous",
+ * on a stream of each thread; it is chance which are within an exclude of another thread. Then one
+ * thread alone: 7 in a region, and 7 that are excluded
+ *
+ * cuda_work exec: 7 fills in a region and 7 more, then itself with a region
  *
  * Knows nothing of CUDA's headers. Exit code 0, or 3 where a call fails. */
 #include "include/roimeter.h"
@@ -150,6 +158,12 @@ static void threads(void)
 			exit(3);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(list[i], NULL);
+	ROIMETER_BEGIN();
+	fill();
+	ROIMETER_EXCLUDE_BEGIN();
+	fill();
+	ROIMETER_EXCLUDE_END();
+	ROIMETER_END();
 }
 
 int main(int argc, char **argv)
