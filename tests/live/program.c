@@ -69,6 +69,13 @@ static int fails(int which)
 		return execle("/no such", "no", "such", (char *)NULL, none);
 	}
 }
+/* Until whoever started us has seen all in the picture, which is written once a second; then there
+ * is a file "go". */
+static void await_picture(void)
+{
+	for (int i = 0; i < 6000 && access("go", F_OK); i++)
+		usleep(10000);
+}
 static void handler(int number)
 {
 	(void)number;
@@ -140,12 +147,12 @@ int main(int c, char **v)
 			fails(i);
 		op(1, 2);
 		if (c > 2) {
-			usleep(1300000);
+			await_picture();
 			kill(getpid(), SIGKILL);
 		}
 	}
 	if (m == 'v') { /* children that share its memory until exec */
-		usleep(1300000);
+		await_picture();
 		for (int i = 0; i < 20; i++)
 			if (vfork() == 0) {
 				execl(i & 1 ? "/bin/true" : "/bin/no such", "true", (char *)NULL);
@@ -173,7 +180,7 @@ int main(int c, char **v)
 	if (m == 'c') /* the collector is closed before the end; it stays */
 		dlclose(l);
 	if (m == 'k') {
-		usleep(1300000);
+		await_picture();
 		kill(getpid(), SIGKILL);
 	}
 	return 0;

@@ -117,11 +117,14 @@ class Round:
 
 def settle(world, jobs):
     """Everything has arrived, and every run that can be closed is."""
+    wait_until("the daemon answering", 60, world.answers)
+    for agent in world.agents: # those that were started anew may be on their way still
+        wait_until(f"agent of {agent.socket} answering", 60, lambda a=agent: a.status() is not None)
     for job in jobs:
         if isinstance(job, Measured):
             job.hand_over()
-    wait_until("the daemon answering", 30, world.answers)
     for agent in world.agents:
+        agent.last_seq = None
         wait_until(f"agent of {agent.socket} handing over all it has", 60, agent.has_nothing)
     wait_until("closing all runs", 60, lambda: open_runs(world) == 0)
 
@@ -176,9 +179,9 @@ class Checker:
     def check_ledger(self):
         """Marks are never lost; what is missing of the rest is exactly what was told as lost."""
         wrong = []
-        spools = self.world.get("ledger")["spools"]
         for agent in self.world.agents:
-            wrong += self.check_counts(agent.status(), spools)
+            wrong += self.check_counts(agent)
+        spools = self.world.get("ledger")["spools"]
         for spool in spools:
             if not spool["marks_complete"]:
                 wrong.append(f"ledger: marks are missing: {spool['why']}")
@@ -191,15 +194,32 @@ class Checker:
         return wrong
 
 
-    def check_counts(self, status, spools):
-        """What an agent counted as lost is what the daemon was told, to the last sample."""
+    def check_counts(self, agent):
+        """What an agent counted as lost is what the daemon was told, to the last sample: soon, since the agent may
+        have dropped some more meanwhile, which it tells once a second."""
         def counts(losses):
             return sorted((x["what"], x["why"], x["count"]) for x in losses)
-        told = [s for s in spools if s["spool"] == status["spool"]["id"]]
-        if len(told) != 1:
-            return [f"ledger: {len(told)} spools of agent {status['agent']}"]
-        if counts(told[0]["lost"]) != counts(status["losses"]):
-            return [f"ledger: told {counts(told[0]['lost'])}, counted {counts(status['losses'])}"]
+
+        def differ():
+            spools = self.world.get("ledger")["spools"]
+            status = agent.status()
+            if status is None:
+                return None, [], f"ledger: the agent of {agent.socket} does not answer"
+            told = [s for s in spools if s["spool"] == status["spool"]["id"]]
+            if len(told) != 1:
+                return status, told, f"ledger: {len(told)} spools of agent {status['agent']}"
+            if counts(told[0]["lost"]) != counts(status["losses"]):
+                return status, told, (f"ledger: told {counts(told[0]['lost'])}, "
+                                      f"counted {counts(status['losses'])}")
+            return status, told, None
+
+        end = time.monotonic() + 30
+        status, told, wrong = differ()
+        while wrong and time.monotonic() < end:
+            time.sleep(0.2)
+            status, told, wrong = differ()
+        if wrong:
+            return [wrong]
         self.lost = max(self.lost, sum(x["count"] for x in status["losses"]))
         self.gaps = max(self.gaps, sum(g["batches"] for g in told[0]["missing"]))
         return []

@@ -53,6 +53,24 @@ answers() { # SENTENCE EXIT_CODE PATTERN COMMAND...   exit code and a pattern in
 	fi
 }
 
+# A port that nobody has now, and that the kernel gives to no connection by itself: a server that is started anew
+# has it still.
+free_port() {
+	"${PYTHON:-/usr/bin/python3}" -c '
+import random, socket
+low = int(open("/proc/sys/net/ipv4/ip_local_port_range").read().split()[0])
+ports = list(range(max(1024, low - 16000), low)) or [0]
+random.shuffle(ports)
+for port in ports:
+    with socket.socket() as s:
+        try:
+            s.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+        print(s.getsockname()[1])
+        break'
+}
+
 skip() { echo "ok - $1 # SKIP $2"; } # SENTENCE REASON
 
 finish() { exit $BAD; }
