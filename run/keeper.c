@@ -323,7 +323,9 @@ static void watch(struct keeper *k)
 		if (k->deadline_ns != INT64_MAX && now_ns(CLOCK_MONOTONIC) >= k->deadline_ns) {
 			if (!reap(k))
 				return;
-			next_stage(k);
+			/* Has it ended meanwhile? Then what it left has its time still. */
+			if (now_ns(CLOCK_MONOTONIC) >= k->deadline_ns)
+				next_stage(k);
 		}
 		if (k->stage == KILLING && now_ns(CLOCK_MONOTONIC) > k->give_up_ns) {
 			struct pids left = { 0 };

@@ -185,7 +185,8 @@ static void check_times(const char *clock)
 	assert_int_equal(log->n_entries, 1 + TIMED);
 	assert_int_equal(log->steps, TIMED);
 	int close = 0;
-	double least_sum = 0; /* so long the steps are for certain, whenever the processor is away */
+	double least_sum =
+		0; /* so long the steps are for certain, whenever the processor is away */
 	for (int i = 0; i < TIMED; i++) {
 		const struct roi_entry *e = &log->entries[1 + i];
 		double net = (double)(e->end_ns - e->begin_ns) - (double)e->excluded_ns;
@@ -605,17 +606,28 @@ static void end_may_come_on_another_thread(void **state)
 }
 
 static int stop_threads;
+static uint64_t made[3]; /* by each of the threads, so far */
 
 static void *mark_until_told(void *count)
 {
-	uint64_t n = 0;
+	uint64_t *mine = count;
 	while (!__atomic_load_n(&stop_threads, __ATOMIC_ACQUIRE)) {
 		ROIMETER_BEGIN();
 		ROIMETER_END();
-		n++;
+		(void)__atomic_add_fetch(mine, 1, __ATOMIC_RELEASE);
 	}
-	(void)__atomic_fetch_add((uint64_t *)count, n, __ATOMIC_RELAXED);
 	return NULL;
+}
+
+/* Until each has made some more, however busy the machine is. */
+static void let_them_mark(void)
+{
+	uint64_t from[3];
+	for (int i = 0; i < 3; i++)
+		from[i] = __atomic_load_n(&made[i], __ATOMIC_ACQUIRE);
+	for (int i = 0; i < 3; i++)
+		while (__atomic_load_n(&made[i], __ATOMIC_ACQUIRE) < from[i] + 100)
+			(void)usleep(100);
 }
 
 /* The change to marking together, while other threads are in the middle of theirs. */
@@ -623,16 +635,18 @@ static void change_under_load(struct shared *shared)
 {
 	pthread_t thread[3];
 	for (int i = 0; i < 3; i++)
-		if (pthread_create(&thread[i], NULL, mark_until_told, &shared->done))
+		if (pthread_create(&thread[i], NULL, mark_until_told, &made[i]))
 			_exit(9);
-	(void)usleep(3000);
+	let_them_mark();
 	in_threads(mark_begin_only, 1); /* one that stays open though its thread is gone */
 	(void)usleep(1000);
 	ROIMETER_END();
-	(void)usleep(3000);
+	let_them_mark();
 	__atomic_store_n(&stop_threads, 1, __ATOMIC_RELEASE);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++) {
 		(void)pthread_join(thread[i], NULL);
+		shared->done += made[i];
+	}
 }
 
 static void the_change_loses_no_entry(void **state)
