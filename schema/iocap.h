@@ -53,8 +53,10 @@ struct iocap; /* a folder, or one file, open for reading */
 int iocap_open(struct iocap **ret, const char *path, struct err *err);
 void iocap_close(struct iocap *c); /* NULL is fine */
 
-/* The same for who can't trust what is there: its files together, and what their tables become in
- * memory, may be max_bytes each; -EFBIG past that. A column is read with up to 100 MiB more. */
+/* The same for who can't trust what is there: its files together, what their texts become in
+ * memory, and what their other tables do, may be max_bytes each; -EFBIG past that, and where they
+ * say the same so often that reading takes more time than such a capture would. A column is read
+ * with up to 100 MiB more, a base with its list of blocks (max_bytes). */
 int iocap_open_within(struct iocap **ret, const char *path, size_t max_bytes, struct err *err);
 
 /* Bytes of one file, for tests; name is for sentences. The bytes stay the caller's, and must stay.

@@ -28,8 +28,12 @@ bool iocap_blocks_list(struct iocap_blocks *b, const void *file, size_t n, const
 	struct iocap_in in = { p + 8, p + n, false };
 	struct iocap_block_in one;
 	while (iocap_block_get(&in, &one)) {
+		if (b->max && b->n == b->max)
+			return false;
 		if (b->n == b->cap) {
 			size_t cap = b->cap ? b->cap * 2 : 64;
+			if (b->max && cap > b->max)
+				cap = b->max;
 			void *more = realloc(b->items, cap * sizeof *b->items);
 			if (!more)
 				return false;

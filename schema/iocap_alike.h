@@ -13,11 +13,12 @@
 /* Of a capture's file, its blocks. */
 struct iocap_blocks {
 	struct iocap_block_in *items;
-	size_t n, cap;
+	size_t n, cap, max; /* max 0: any number */
 };
 
 /* Lists them; the bytes stay the caller's, and must stay. False: it is no whole file that begins
- * with magic (8 bytes), or no memory; what was found is freed by _done either way. */
+ * with magic (8 bytes), has more than max (then n is max), or no memory; what was found is freed by
+ * _done either way. */
 bool iocap_blocks_list(struct iocap_blocks *b, const void *file, size_t n, const char *magic);
 void iocap_blocks_done(struct iocap_blocks *b);
 

@@ -50,6 +50,7 @@ struct text {
 };
 
 struct rprocess {
+	struct iocap *of;
 	const char *name; /* of the file, for sentences */
 	struct iocap_view file, open;
 	struct iocap_process facts;
@@ -80,11 +81,24 @@ struct iocap {
 	struct arena arena;
 	size_t max_bytes;      /* of files, and of tables; 0: no limit */
 	size_t files, tables;  /* so far; counted where there is a limit */
+	uint64_t work;         /* as well: bytes of bases and numbers of symbols looked at */
+	struct iocap_base {    /* of files that are stored as what differs: the last one used */
+		char *path;
+		struct iocap_view file;
+		struct iocap_blocks blocks;
+	} base;
 	bool is_folder; /* of several: one that has not even its beginning hides no other */
 };
 
 /* So many bytes more of a table. -EFBIG past the limit. */
 int iocap_table_room(struct iocap *c, uint64_t bytes, struct err *err);
+
+/* So much more to be looked at. -EFBIG past a multiple of the limit: a small file may say the same
+ * again and again, which needs no memory, but time. */
+int iocap_work(struct iocap *c, uint64_t more, struct err *err);
+
+/* What to say when the arena gave nothing: it is full, or there is no memory. */
+int iocap_no_memory(const struct iocap *c, struct err *err);
 
 /* Reads all blocks of a file, of what was under way (NULL: nothing was), and of the base where the
  * file is stored as what differs from another (else NULL). */

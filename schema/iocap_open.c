@@ -1,4 +1,5 @@
 /* A capture's folder, and what is asked of it. */
+#define _DEFAULT_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -6,6 +7,11 @@
 #include <sys/stat.h>
 
 #include "schema/iocap_impl.h"
+
+/* Numbers of symbols for each byte of a limit: of 64 MiB some two seconds. Bytes of a base are much
+ * quicker. */
+#define WORK_FOR_BYTE 2
+#define BASE_BYTES_QUICKER 16
 
 /* ---- opening ---- */
 
@@ -19,6 +25,22 @@ int iocap_table_room(struct iocap *c, uint64_t bytes, struct err *err)
 	return 0;
 }
 
+int iocap_work(struct iocap *c, uint64_t more, struct err *err)
+{
+	c->work += c->max_bytes ? more : 0;
+	if (c->max_bytes && c->work / WORK_FOR_BYTE > c->max_bytes)
+		return err_set(err, -EFBIG, "it says the same too often for a limit of %zu bytes",
+			       c->max_bytes);
+	return 0;
+}
+
+int iocap_no_memory(const struct iocap *c, struct err *err)
+{
+	return c->arena.full ? err_set(err, -EFBIG, "its texts are larger than %zu bytes",
+				       c->max_bytes ? c->max_bytes : (size_t)1 << 30)
+			     : err_set(err, -ENOMEM, "out of memory");
+}
+
 static int look(struct iocap *c, struct iocap_view *v, const char *path, struct err *err)
 {
 	if (!c->max_bytes)
@@ -28,8 +50,17 @@ static int look(struct iocap *c, struct iocap_view *v, const char *path, struct 
 	return rc;
 }
 
+static void look_away(struct iocap *c, struct iocap_view *v)
+{
+	c->files -= c->max_bytes ? v->n : 0;
+	iocap_view_close(v);
+}
+
 static int add(struct iocap *c, const char *name, struct rprocess **ret, struct err *err)
 {
+	int rc = iocap_table_room(c, sizeof **ret + sizeof *ret, err);
+	if (rc)
+		return rc;
 	struct rprocess *p = calloc(1, sizeof *p);
 	struct rprocess **more = realloc(c->processes, (c->n + 1) * sizeof *more);
 	if (more)
@@ -38,8 +69,9 @@ static int add(struct iocap *c, const char *name, struct rprocess **ret, struct 
 		p->name = arena_strdup(&c->arena, name);
 	if (!p || !more || !p->name) {
 		free(p);
-		return err_set(err, -ENOMEM, "out of memory");
+		return iocap_no_memory(c, err);
 	}
+	p->of = c;
 	c->processes[c->n++] = *ret = p;
 	return 0;
 }
@@ -58,16 +90,49 @@ static const uint8_t *find_open(struct rprocess *p, struct iocap *c, size_t *ret
 			continue;
 		const uint8_t *got = iocap_open_get(v.p, v.n, &turn, &n);
 		if (got && (!best || turn > best_turn)) {
-			iocap_view_close(&p->open);
+			look_away(c, &p->open);
 			p->open = v;
 			best = got;
 			best_turn = turn;
 			*ret_n = n;
 		} else {
-			iocap_view_close(&v);
+			look_away(c, &v);
 		}
 	}
 	return best;
+}
+
+static void base_done(struct iocap *c)
+{
+	iocap_blocks_done(&c->base.blocks);
+	look_away(c, &c->base.file);
+	free(c->base.path);
+	c->base = (struct iocap_base){ 0 };
+}
+
+/* Thousands of processes may have the same one. */
+static int base_open(struct iocap *c, const struct rprocess *p, const char *path, struct err *err)
+{
+	struct iocap_base *b = &c->base;
+	if (b->path && strcmp(b->path, path) == 0)
+		return 0;
+	base_done(c);
+	b->path = strdup(path);
+	int rc = b->path ? look(c, &b->file, path, err) : err_set(err, -ENOMEM, "out of memory");
+	if (rc)
+		return err_wrap(err, rc, "%s: it is stored as what differs from another", p->name);
+	rc = iocap_work(c, b->file.n / BASE_BYTES_QUICKER, err);
+	if (rc)
+		return rc;
+	b->blocks.max = c->max_bytes / sizeof *b->blocks.items;
+	if (iocap_blocks_list(&b->blocks, b->file.p, b->file.n, IOCAP_MAGIC))
+		return 0;
+	if (b->blocks.max && b->blocks.n == b->blocks.max)
+		return err_set(err, -EFBIG, "%s has too many parts for a limit of %zu bytes", path,
+			       c->max_bytes);
+	return err_set(err, -EINVAL,
+		       "%s: the capture is stored as what differs from %s, which is damaged",
+		       p->name, path);
 }
 
 /* One that is stored as what differs from another. */
@@ -78,20 +143,9 @@ static int open_alike(struct iocap *c, struct rprocess *p, const char *name, siz
 	const char *path =
 		arena_printf(&c->arena, "%.*s%.*s", slash ? (int)(slash + 1 - p->name) : 0, p->name,
 			     (int)n, name);
-	struct iocap_view base = { 0 };
-	struct iocap_blocks blocks = { 0 };
-	int rc = path ? look(c, &base, path, err) : err_set(err, -ENOMEM, "out of memory");
-	if (rc)
-		rc = err_wrap(err, rc, "%s: it is stored as what differs from another", p->name);
-	else if (!iocap_blocks_list(&blocks, base.p, base.n, IOCAP_MAGIC))
-		rc = err_set(err, -EINVAL,
-			     "%s: the capture is stored as what differs from %s, which is damaged",
-			     p->name, path);
-	else
-		rc = iocap_process_read(c, p, p->file.p, p->file.n, &blocks, NULL, 0, err);
-	iocap_blocks_done(&blocks);
-	iocap_view_close(&base);
-	return rc;
+	int rc = path ? base_open(c, p, path, err) : iocap_no_memory(c, err);
+	return rc ? rc
+		  : iocap_process_read(c, p, p->file.p, p->file.n, &c->base.blocks, NULL, 0, err);
 }
 
 static int open_file(struct iocap *c, const char *path, struct err *err)
@@ -127,7 +181,7 @@ static int open_folder(struct iocap *c, const char *path, struct err *err)
 		if (!is_ours(e->d_name))
 			continue;
 		const char *file = arena_printf(&c->arena, "%s/%s", path, e->d_name);
-		rc = file ? open_file(c, file, err) : err_set(err, -ENOMEM, "out of memory");
+		rc = file ? open_file(c, file, err) : iocap_no_memory(c, err);
 	}
 	(void)closedir(d);
 	if (!rc && !c->n)
@@ -162,6 +216,7 @@ int iocap_open_within(struct iocap **ret, const char *path, size_t max_bytes, st
 				      : err_set(err, -errno, "open %s: %s", path, strerror(errno));
 	if (!rc)
 		rc = S_ISDIR(st.st_mode) ? open_folder(c, path, err) : open_file(c, path, err);
+	base_done(c);
 	if (rc) {
 		iocap_close(c);
 		return rc;
@@ -246,13 +301,16 @@ int iocap_handles_make(struct rprocess *p, struct err *err)
 		return err_set(err, -EINVAL, "%s: it has more handles than can be read", p->name);
 	if (!s->symbols)
 		return 0;
+	int rc = iocap_table_room(
+		p->of, s->symbols * (sizeof *p->handle_numbers + sizeof *p->handle_infos), err);
+	if (rc)
+		return rc;
 	p->handle_numbers = malloc(s->symbols * sizeof *p->handle_numbers);
 	p->handle_infos = malloc(s->symbols * sizeof *p->handle_infos);
 	if (!p->handle_numbers || !p->handle_infos)
 		return err_set(err, -ENOMEM, "out of memory");
 	struct walk w;
 	uint32_t symbol, newest = 0, number = 0;
-	int rc;
 	iocap_walk_init(&w, p, s, true);
 	while ((rc = iocap_walk_next(&w, &symbol, err)) > 0) {
 		int64_t v = 0;

@@ -86,7 +86,7 @@ static int read_texts(struct iocap *c, struct rprocess *p, struct iocap_in *in, 
 done:
 	for (int i = 0; i < 4; i++)
 		free(x[i]);
-	return rc == -ENOMEM   ? no_memory(err)
+	return rc == -ENOMEM  ? iocap_no_memory(c, err)
 	       : rc == -EFBIG ? rc
 	       : rc	      ? iocap_bad(p, err, "its texts")
 			      : 0;
@@ -169,7 +169,8 @@ static int read_segment(struct rprocess *p, struct rstream *s, struct iocap_in i
 		return 0; /* it was closed since */
 	if (in.bad || g.first != s->symbols)
 		return iocap_bad(p, err, "the order of a stream's segments");
-	int rc = iocap_symbols_read(p, &g, handles, &symbols, err);
+	int rc = iocap_table_room(p->of, sizeof *s->segments, err);
+	rc = rc ? rc : iocap_symbols_read(p, &g, handles, &symbols, err);
 	if (rc)
 		return rc;
 	g.events = symbols.events[0];
@@ -179,7 +180,10 @@ static int read_segment(struct rprocess *p, struct rstream *s, struct iocap_in i
 		p->sums.symbols += symbols.n_items;
 		p->sums.listed += g.list ? g.events : 0;
 	}
+	rc = iocap_work(p->of, symbols.n_items + symbols.n_rules, err);
 	iocap_symbols_free(&symbols);
+	if (rc)
+		return rc;
 	if (__builtin_add_overflow(s->symbols, g.symbols, &s->symbols) ||
 	    __builtin_add_overflow(s->events, g.events, &s->events))
 		return iocap_bad(p, err, "the number of a stream's calls");
@@ -189,15 +193,17 @@ static int read_segment(struct rprocess *p, struct rstream *s, struct iocap_in i
 	return 0;
 }
 
-static int note(struct places *places, struct iocap_in in, struct err *err)
+static int note(struct iocap *c, struct places *places, struct iocap_in in, struct err *err)
 {
+	int rc = iocap_table_room(c, sizeof *places->items, err);
+	if (rc)
+		return rc;
 	if (iocap_more((void **)&places->items, places->n, &places->cap, sizeof *places->items))
 		return no_memory(err);
 	places->items[places->n++].in = in;
 	return 0;
 }
 
-/* open: of what was under way. */
 /* Items that a block can have: each takes a byte at least. */
 static uint64_t at_most(const struct iocap_block_in *b)
 {
@@ -205,6 +211,7 @@ static uint64_t at_most(const struct iocap_block_in *b)
 	return b->items < bytes ? b->items : bytes;
 }
 
+/* open: of what was under way. */
 static int read_block(struct iocap *c, struct rprocess *p, struct iocap_block_in *b, bool open,
 		      struct err *err)
 {
@@ -237,11 +244,11 @@ static int read_block(struct iocap *c, struct rprocess *p, struct iocap_block_in
 		return read_segment(p, s, b->in, open, err);
 	case IOCAP_B_VALUES:
 		sums->value_bytes += bytes;
-		return note(&s->values, b->in, err);
+		return note(c, &s->values, b->in, err);
 	case IOCAP_B_TIMES:
 		sums->time_bytes += bytes;
 		s->timed += b->items;
-		return note(&s->times, b->in, err);
+		return note(c, &s->times, b->in, err);
 	case IOCAP_B_STATE:
 		sums->dropped = iocap_varint(&b->in);
 		sums->finished = iocap_varint(&b->in) != 0;
@@ -341,7 +348,7 @@ static int next_block(struct iocap *c, struct rprocess *p, struct iocap_in *in,
 		if (copy)
 			memcpy(copy, payload.data, payload.len);
 		b->in = (struct iocap_in){ copy, copy ? copy + payload.len : NULL, false };
-		rc = copy ? 1 : no_memory(err);
+		rc = copy ? 1 : iocap_no_memory(c, err);
 	}
 	iocap_bytes_done(&payload);
 	return rc;
