@@ -17,6 +17,14 @@ $(B)/tests/tools/libio-alone.so: $(IO_ALONE) $(B)/guest/tests/tools/io_taker.o $
 	$(COLLECTOR_LINK) $(IO_LINK) -o $@ $^ -lpthread -ldl -lm
 CHECK_NEEDS += $(B)/tests/tools/libio-alone.so
 
+# What in it is logic without an MPI; the rest is doubles of the tests'.
+IO_MPI_OBJS := $(addprefix $(B)/collectors/io_mpi_,text.o wait.o time.o facts.o)
+.SECONDARY: $(IO_MPI_OBJS)
+$(B)/tests/unit/io_mpi: $(filter-out %facts.o,$(IO_MPI_OBJS))
+$(B)/tests/unit/io_mpi_facts: $(filter %facts.o,$(IO_MPI_OBJS))
+$(B)/tests/unit/io_mpi $(B)/tests/unit/io_mpi_facts: %: %.o $(B)/parts.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka -ldl
+
 # Programs of users, so never with a sanitizer.
 IO_PROGRAMS := $(patsubst tests/fixtures/io/%.c,$(B)/tests/tools/io_%,$(wildcard tests/fixtures/io/*.c))
 $(IO_PROGRAMS): $(B)/tests/tools/io_%: tests/fixtures/io/%.c include/roimeter.h
