@@ -56,5 +56,12 @@ WRAP(long, syscall, long n, ...)
 	if (UNLIKELY(n == SYS_seccomp) && ((a[0] == SECCOMP_SET_MODE_STRICT && !a[1] && !a[2]) ||
 					   (a[0] == SECCOMP_SET_MODE_FILTER && a[2])))
 		boxed();
-	return NEXT(syscall)(n, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (UNLIKELY(n == SYS_close && io_fd_is_ours((int)a[0]))) {
+		errno = EBADF; /* as for close */
+		return -1;
+	}
+	long rc = NEXT(syscall)(n, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (n == SYS_close && rc == 0 && io_is_on())
+		io_close_unseen((int)a[0]);
+	return rc;
 }

@@ -42,6 +42,14 @@ WRAP(int, dup, int fd)
 	return end_dup(&c, o, NEXT(dup)(fd));
 }
 
+/* What it was before is closed, whether somebody looks or not. */
+static int unseen_dup2(int to, int rc)
+{
+	if (rc >= 0 && io_is_on())
+		io_close_unseen(to);
+	return rc;
+}
+
 /* `to` is never free in between, so what it was is forgotten afterwards. */
 static int end_dup2(const struct io_span *c, const struct io_open *o, int to, int rc)
 {
@@ -62,8 +70,9 @@ WRAP(int, dup2, int fd, int to)
 	bool on = io_begin_fd(&c, fd, &o), taken = io_fd_take_begin(to);
 	int rc = NEXT(dup2)(fd, to);
 	io_fd_take_end(taken);
-	return on ? end_dup2(&c, o, to, rc) : rc;
+	return on ? end_dup2(&c, o, to, rc) : fd == to ? rc : unseen_dup2(to, rc);
 }
+ALSO(__dup2, dup2);
 
 WRAP(int, dup3, int fd, int to, int flags)
 {
@@ -72,7 +81,7 @@ WRAP(int, dup3, int fd, int to, int flags)
 	bool on = io_begin_fd(&c, fd, &o), taken = io_fd_take_begin(to);
 	int rc = NEXT(dup3)(fd, to, flags);
 	io_fd_take_end(taken);
-	return on ? end_dup2(&c, o, to, rc) : rc;
+	return on ? end_dup2(&c, o, to, rc) : unseen_dup2(to, rc);
 }
 
 /* Of the others the third argument is a pointer, or there is none. */
@@ -122,6 +131,7 @@ static int end_fcntl(const struct io_span *c, struct io_open *o, int what, void 
 	}
 
 WRAP_FCNTL(fcntl)
+ALSO(__fcntl, fcntl);
 WRAP_FCNTL(fcntl64)
 
 /* ---- of no file ---------------------------------------------------------------------------------
@@ -171,6 +181,7 @@ WRAP_MAKES(inotify_init1, IO_OTHER, (int f), (f))
 	}
 
 WRAP_MAKES_TWO(pipe, IO_PIPE, (int two[2]), (two), two)
+ALSO(__pipe, pipe);
 WRAP_MAKES_TWO(pipe2, IO_PIPE, (int two[2], int f), (two, f), two)
 WRAP_MAKES_TWO(socketpair, IO_SOCKET, (int a, int b, int c_, int two[2]), (a, b, c_, two), two)
 

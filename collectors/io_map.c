@@ -76,6 +76,38 @@ WRAP(void *, mmap, void *at, size_t n, int protection, int flags, int fd, off_t 
 }
 ALSO(mmap64, mmap);
 
+/* One that is moved or made longer is of the same file. */
+static void moved(const void *at, const void *to, size_t n)
+{
+	if (io_lock())
+		return;
+	for (size_t i = 0; i < n_mappings; i++) {
+		struct mapping *m = &mappings[i];
+		if ((uintptr_t)at != m->at || m->forks != io.forks)
+			continue;
+		m->at = (uintptr_t)to;
+		m->end = m->at + n;
+		break;
+	}
+	io_unlock();
+}
+
+WRAP(void *, mremap, void *at, size_t n, size_t to_n, int flags, ...)
+{
+	va_list args;
+	struct io_span c;
+	va_start(args, flags);
+	void *to = va_arg(args, void *);
+	va_end(args);
+	bool on = GET(n_mappings) && io_begin(&c);
+	void *got = NEXT(mremap)(at, n, to_n, flags, to);
+	int saved = errno;
+	if (on && n && got != MAP_FAILED)
+		moved(at, got, to_n);
+	errno = saved;
+	return got;
+}
+
 WRAP(int, munmap, void *at, size_t n)
 {
 	struct io_span c;

@@ -15,7 +15,8 @@ int64_t io_end_path(const struct io_span *c, enum io_call call, int64_t rc, int 
 {
 	uint64_t end = io_now();
 	int64_t result = io_result(rc);
-	struct io_named named = io_name_after(result, at, path, false);
+	const char *of = path || at == AT_FDCWD ? path : ""; /* none: what `at` is of */
+	struct io_named named = io_name_after(result, at, of, false);
 	int64_t arg[IO_ARGS] = { 0 };
 	arg[0] = named.text;
 	for (unsigned i = 0; i < n && i + 1 < IO_ARGS; i++)
@@ -108,6 +109,9 @@ WRAP_PATH(int, mknodat, IO_mknod, (int at, const char *p, mode_t mode, dev_t dev
 	  (at, p, mode, device), at, p, mode)
 WRAP_PATH(int, __xmknod, IO_mknod, (int version, const char *p, mode_t mode, dev_t *device),
 	  (version, p, mode, device), AT_FDCWD, p, mode)
+WRAP_PATH(int, __xmknodat, IO_mknod,
+	  (int version, int at, const char *p, mode_t mode, dev_t *device),
+	  (version, at, p, mode, device), at, p, mode)
 WRAP_PATH(ssize_t, readlink, IO_readlink, (const char *p, char *to, size_t n), (p, to, n), AT_FDCWD,
 	  p, 0)
 WRAP_PATH(ssize_t, __readlink_chk, IO_readlink, (const char *p, char *to, size_t n, size_t room),
@@ -139,6 +143,18 @@ WRAP_PATH(int, futimesat, IO_utime, (int at, const char *p, const struct timeval
 WRAP_PATH(int, utimensat, IO_utime, (int at, const char *p, const struct timespec *t, int flags),
 	  (at, p, t, flags), at, p, 0)
 
+/* With a name that libc makes. */
+WRAP(char *, mkdtemp, char *path)
+{
+	struct io_span c;
+	if (!io_begin(&c))
+		/* cppcheck-suppress CastIntegerToAddressAtReturn */
+		return NEXT(mkdtemp)(path);
+	char *made = NEXT(mkdtemp)(path);
+	(void)io_end_path(&c, IO_mkdir, made ? 0 : -1, AT_FDCWD, path, ARGS(0700));
+	return made;
+}
+
 /* ---- stat: by its name since glibc 2.33, by __xstat in older programs
  * ------------------------------ */
 
@@ -169,6 +185,7 @@ WRAP_FD(int, fstat64, IO_fstat, (int fd, struct stat64 *s), (fd, s), fd, 0)
 WRAP_FD(int, __fxstat, IO_fstat, (int v, int fd, struct stat *s), (v, fd, s), fd, 0)
 WRAP_FD(int, __fxstat64, IO_fstat, (int v, int fd, struct stat64 *s), (v, fd, s), fd, 0)
 WRAP_PATH(int, statfs, IO_statfs, (const char *p, struct statfs *s), (p, s), AT_FDCWD, p, 0)
+ALSO(__statfs, statfs);
 WRAP_PATH(int, statfs64, IO_statfs, (const char *p, struct statfs64 *s), (p, s), AT_FDCWD, p, 0)
 WRAP_PATH(int, statvfs, IO_statfs, (const char *p, struct statvfs *s), (p, s), AT_FDCWD, p, 0)
 WRAP_PATH(int, statvfs64, IO_statfs, (const char *p, struct statvfs64 *s), (p, s), AT_FDCWD, p, 0)
@@ -381,11 +398,29 @@ WRAP_READDIR(readdir, dirent)
 /* cppcheck-suppress CastIntegerToAddressAtReturn */
 WRAP_READDIR(readdir64, dirent64)
 
+#define WRAP_READDIR_R(name, type)                                                                 \
+	WRAP(int, name, DIR *d, struct type *to, struct type **got)                                \
+	{                                                                                          \
+		struct io_span c;                                                                  \
+		struct io_open *o;                                                                 \
+		if (!io_begin_fd(&c, dirfd(d), &o))                                                \
+			return NEXT(name)(d, to, got);                                             \
+		int rc = NEXT(name)(d, to, got);                                                   \
+		end_readdir(&c, o, rc ? NULL : *got);                                              \
+		return rc;                                                                         \
+	}
+
+WRAP_READDIR_R(readdir_r, dirent)
+WRAP_READDIR_R(readdir64_r, dirent64)
+
 WRAP(int, closedir, DIR *d)
 {
 	struct io_span c;
-	if (!io_begin(&c) || !d)
+	if (!d || !io_begin(&c)) {
+		if (d && io_is_on())
+			io_close_unseen(dirfd(d));
 		return NEXT(closedir)(d);
+	}
 	struct io_closing closing;
 	io_close_begin(&closing, dirfd(d));
 	c.tick = io_now();

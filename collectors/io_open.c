@@ -22,7 +22,8 @@ static int opened(const struct io_span *c, enum io_call call, int at, const char
 	int64_t result = io_result(fd);
 	struct io_named named = io_name_after(result, at, path, false);
 	if (fd >= 0) {
-		bool folder = (flags & O_DIRECTORY) == O_DIRECTORY;
+		/* A file without a name has the folder's, and its bit. */
+		bool folder = flags & O_DIRECTORY && (flags & O_TMPFILE) != O_TMPFILE;
 		const struct io_opened as = {
 			.fd = fd,
 			.path = named.text,
@@ -115,6 +116,28 @@ WRAP(int, creat, const char *path, mode_t mode)
 }
 ALSO(creat64, creat);
 
+/* ---- files with a name that libc makes: it is in the template afterwards ------------------------
+ */
+
+#define WRAP_MKSTEMP(name, params, args, flags)                                                    \
+	WRAP(int, name, UNPACK params)                                                             \
+	{                                                                                          \
+		struct io_span c;                                                                  \
+		if (!io_begin(&c))                                                                 \
+			return NEXT(name) args;                                                    \
+		return opened(&c, IO_open, AT_FDCWD, path, (flags) | O_RDWR | O_CREAT | O_EXCL,    \
+			      0600, NEXT(name) args);                                              \
+	}
+
+WRAP_MKSTEMP(mkstemp, (char *path), (path), 0)
+WRAP_MKSTEMP(mkstemp64, (char *path), (path), 0)
+WRAP_MKSTEMP(mkstemps, (char *path, int n), (path, n), 0)
+WRAP_MKSTEMP(mkstemps64, (char *path, int n), (path, n), 0)
+WRAP_MKSTEMP(mkostemp, (char *path, int flags), (path, flags), flags)
+WRAP_MKSTEMP(mkostemp64, (char *path, int flags), (path, flags), flags)
+WRAP_MKSTEMP(mkostemps, (char *path, int n, int flags), (path, n, flags), flags)
+WRAP_MKSTEMP(mkostemps64, (char *path, int n, int flags), (path, n, flags), flags)
+
 /* ---- close --------------------------------------------------------------------------------------
  */
 
@@ -140,3 +163,4 @@ WRAP(int, close, int fd)
 	io_close_end(&closing);
 	return rc;
 }
+ALSO(__close, close);

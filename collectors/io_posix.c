@@ -69,6 +69,7 @@ WRAP(ssize_t, read, int fd, void *to, size_t n)
 		return NEXT(read)(fd, to, n);
 	return moved_end(&m, IO_read, NEXT(read)(fd, to, n), n);
 }
+ALSO(__read, read);
 
 WRAP(ssize_t, __read_chk, int fd, void *to, size_t n, size_t room)
 {
@@ -85,6 +86,7 @@ WRAP(ssize_t, write, int fd, const void *from, size_t n)
 		return NEXT(write)(fd, from, n);
 	return moved_end(&m, IO_write, NEXT(write)(fd, from, n), n);
 }
+ALSO(__write, write);
 
 /* ---- at a place of the caller's -----------------------------------------------------------------
  */
@@ -106,6 +108,7 @@ WRAP(ssize_t, pread, int fd, void *to, size_t n, off_t at)
 	return moved_at(&m, IO_pread, NEXT(pread)(fd, to, n, at), n, at);
 }
 ALSO(pread64, pread);
+ALSO(__pread64, pread);
 
 WRAP(ssize_t, __pread_chk, int fd, void *to, size_t n, off_t at, size_t room)
 {
@@ -124,6 +127,7 @@ WRAP(ssize_t, pwrite, int fd, const void *from, size_t n, off_t at)
 	return moved_at(&m, IO_pwrite, NEXT(pwrite)(fd, from, n, at), n, at);
 }
 ALSO(pwrite64, pwrite);
+ALSO(__pwrite64, pwrite);
 
 /* ---- in parts -----------------------------------------------------------------------------------
  */
@@ -189,6 +193,8 @@ static ssize_t moved_parts_at(const struct moved *m, enum io_call call, ssize_t 
 		place = moved_place(m, rc);
 	else if (m->number && !m->place && (call == IO_pwritev || call == IO_pwritev2))
 		place = IO_NO_PLACE;
+	if (call == IO_pwritev2 && flags & RWF_APPEND)
+		place = IO_NO_PLACE; /* whatever was asked for */
 	io_end(&m->c, call, result, place, ARGS(m->number, bytes_of(parts, n, rc), at, n, flags));
 	return rc;
 }
@@ -247,3 +253,5 @@ WRAP(off_t, lseek, int fd, off_t by, int whence)
 	return rc;
 }
 ALSO(lseek64, lseek);
+ALSO(__lseek, lseek);
+ALSO(llseek, lseek);

@@ -26,13 +26,16 @@ static int64_t flags_of(const char *mode)
 /* ---- opening ------------------------------------------------------------------------------------
  */
 
+/* was: of freopen. Without a path it opens the same file once more. */
 static FILE *end_fopen(const struct io_span *c, enum io_call call, FILE *f, const char *path,
-		       const char *mode, int64_t before)
+		       const char *mode, const struct io_closing *was)
 {
 	uint64_t end = io_now();
 	int saved = errno;
-	int64_t result = f ? 0 : -saved;
+	int64_t result = f ? 0 : -saved, before = was ? was->number : 0;
 	struct io_named named = io_name_after(result, AT_FDCWD, path, false);
+	if (!path && was && was->open)
+		named = (struct io_named){ was->open->path, was->hidden };
 	uint32_t text = io_text(mode);
 	if (f && stream_fd(f) >= 0) {
 		const struct io_opened as = { .fd = stream_fd(f),
@@ -58,7 +61,7 @@ static FILE *end_fopen(const struct io_span *c, enum io_call call, FILE *f, cons
 		struct io_span c;                                                                  \
 		if (!io_begin(&c))                                                                 \
 			return NEXT(name)(path, mode);                                             \
-		return end_fopen(&c, IO_fopen, NEXT(name)(path, mode), path, mode, 0);             \
+		return end_fopen(&c, IO_fopen, NEXT(name)(path, mode), path, mode, NULL);          \
 	}
 
 WRAP_FOPEN(fopen)
@@ -70,7 +73,7 @@ WRAP_FOPEN(fopen64)
 		struct io_span c;                                                                  \
 		if (!io_begin(&c))                                                                 \
 			return NEXT(name)();                                                       \
-		return end_fopen(&c, IO_tmpfile, NEXT(name)(), NULL, NULL, 0);                     \
+		return end_fopen(&c, IO_tmpfile, NEXT(name)(), NULL, NULL, NULL);                  \
 	}
 
 WRAP_TMPFILE(tmpfile)
@@ -88,10 +91,12 @@ WRAP(FILE *, fdopen, int fd, const char *mode)
 	int64_t result = f ? 0 : -saved, before = io_number(o);
 	uint32_t text = f ? io_text(mode) : 0;
 	if (f && o) {
+		bool appends = mode[0] == 'a'; /* it makes the descriptor so */
 		struct io_opened as = { .fd = fd,
 					.path = o->path,
-					.flags = o->flags,
+					.flags = o->flags | (appends ? O_APPEND : 0),
 					.interface = IO_STDIO,
+					.placeless = appends,
 					.with = o };
 		result = io_number(io_opened(&as));
 	}
@@ -114,15 +119,18 @@ static void stream_last(const struct io_span *c, const FILE *f)
 	{                                                                                          \
 		struct io_span c;                                                                  \
 		struct io_closing closing = { 0 };                                                 \
-		if (!io_begin(&c))                                                                 \
+		if (!io_begin(&c)) {                                                               \
+			if (stream_fd(f) >= 0 && io_is_on())                                       \
+				io_close_unseen(stream_fd(f));                                     \
 			return NEXT(name)(path, mode, f);                                          \
+		}                                                                                  \
 		if (stream_fd(f) >= 0) {                                                           \
 			stream_last(&c, f);                                                        \
 			io_close_begin(&closing, stream_fd(f));                                    \
 		}                                                                                  \
 		c.tick = io_now();                                                                 \
 		FILE *made = NEXT(name)(path, mode, f);                                            \
-		(void)end_fopen(&c, IO_freopen, made, path, mode, closing.number);                 \
+		(void)end_fopen(&c, IO_freopen, made, path, mode, &closing);                       \
 		io_close_end(&closing);                                                            \
 		return made;                                                                       \
 	}
@@ -181,8 +189,11 @@ WRAP(int, fclose, FILE *f)
 WRAP(int, pclose, FILE *f)
 {
 	struct io_span c;
-	if (!f || !io_begin(&c))
+	if (!f || !io_begin(&c)) {
+		if (f && io_is_on())
+			io_close_unseen(stream_fd(f));
 		return NEXT(pclose)(f);
+	}
 	struct io_closing closing;
 	stream_last(&c, f);
 	io_close_begin(&closing, stream_fd(f));

@@ -136,6 +136,30 @@ WRAP_FREAD(__fread_chk, (void *to, size_t room, size_t size, size_t n, FILE *f),
 WRAP_FREAD(__fread_unlocked_chk, (void *to, size_t room, size_t size, size_t n, FILE *f),
 	   (to, room, size, n, f))
 
+/* Words of System V: blocks of four bytes. */
+WRAP(int, getw, FILE *f)
+{
+	struct io_span c;
+	struct io_open *o;
+	if (!stream_begin(&c, f, &o))
+		return NEXT(getw)(f);
+	int word = NEXT(getw)(f);
+	bool none = word == EOF && f->_flags & 0x30; /* at the end, or failed */
+	end_block(&c, IO_fread, f, o, sizeof word, none ? 0 : sizeof word, none && failed(f));
+	return word;
+}
+
+WRAP(int, putw, int word, FILE *f)
+{
+	struct io_span c;
+	struct io_open *o;
+	if (!stream_begin(&c, f, &o))
+		return NEXT(putw)(word, f);
+	int rc = NEXT(putw)(word, f);
+	end_block(&c, IO_fwrite, f, o, sizeof word, rc ? 0 : sizeof word, rc != 0);
+	return rc;
+}
+
 /* ---- single bytes -------------------------------------------------------------------------------
  */
 
@@ -261,6 +285,29 @@ WRAP_GETS(fgets, (char *to, int n, FILE *f), (to, n, f))
 WRAP_GETS(fgets_unlocked, (char *to, int n, FILE *f), (to, n, f))
 WRAP_GETS(__fgets_chk, (char *to, size_t room, int n, FILE *f), (to, room, n, f))
 WRAP_GETS(__fgets_unlocked_chk, (char *to, size_t room, int n, FILE *f), (to, room, n, f))
+
+/* Of standard input, and without the end of its line, which was there unless the file ended. */
+#define WRAP_OLD_GETS(name, params, args)                                                          \
+	WRAP(char *, name, UNPACK params)                                                          \
+	{                                                                                          \
+		struct io_span c;                                                                  \
+		struct io_open *o;                                                                 \
+		FILE *f = stdin;                                                                   \
+		if (!stream_begin(&c, f, &o))                                                      \
+			return NEXT(name) args;                                                    \
+		char *got = NEXT(name) args;                                                       \
+		uint64_t end = io_now();                                                           \
+		stream_done(f, o);                                                                 \
+		int64_t n = got ? (int64_t)strlen(got) + !(f->_flags & 0x10) : 0;                  \
+		io_put(&c, c.tick, end, IO_fgets, got || !failed(f) ? n : -errno,                  \
+		       stream_move(o, n), ARGS(io_number(o), 0));                                  \
+		return got;                                                                        \
+	}
+
+/* cppcheck-suppress CastIntegerToAddressAtReturn */
+WRAP_OLD_GETS(gets, (char *to), (to))
+/* cppcheck-suppress CastIntegerToAddressAtReturn */
+WRAP_OLD_GETS(__gets_chk, (char *to, size_t room), (to, room))
 
 #define WRAP_PUTS(name, params, args, stream, more)                                                \
 	WRAP(int, name, UNPACK params)                                                             \
