@@ -46,9 +46,13 @@ export async function launch() {
 	const close = async () => {
 		const gone = new Promise((done) => child.once("exit", done));
 		send("Browser.close").catch(() => {});
-		await Promise.race([gone, new Promise((done) => setTimeout(done, 3000))]);
+		await Promise.race([gone, new Promise((done) => setTimeout(done, 20000).unref())]);
 		child.kill("SIGKILL");
-		rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+		try {
+			rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+		} catch (e) { // its children may write there for a while yet, and are no matter of the test
+			console.log(`# ${profile} is left: ${e.message}`);
+		}
 	};
 	return { send, close, on: (l) => listeners.push(l), new_page: () => new_page(send, listeners) };
 }
@@ -81,13 +85,19 @@ async function new_page(send, listeners) {
 			throw new Error(`${expression}: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`);
 		return result.value;
 	};
-	page.until = async (expression, limit_ms = 30000) => {
-		for (const end = Date.now() + limit_ms; Date.now() < end; await new Promise((done) => setTimeout(done, 30))) {
-			const value = await page.run(expression);
+	// While one document takes another's place there is none to ask.
+	const is_between = (e) => /context|navigated|collected/i.test(e.message);
+	page.until = async (expression, limit_ms = 60000) => {
+		for (const end = Date.now() + limit_ms; ; await new Promise((done) => setTimeout(done, 30))) {
+			const value = await page.run(expression).catch((e) => {
+				if (!is_between(e))
+					throw e;
+			});
 			if (value)
 				return value;
+			if (Date.now() >= end)
+				throw new Error(`never true within ${limit_ms} ms: ${expression}`);
 		}
-		throw new Error(`never true within ${limit_ms} ms: ${expression}`);
 	};
 	page.open = async (url) => {
 		// The same file with another hash would only be a move inside the page.

@@ -17,6 +17,7 @@ await page.size(1280, 1000);
 await page.open(url);
 // The period comes from the daemon, where there is one, after the record.
 await page.until("document.querySelector('#period') !== null && !document.querySelector('#period').textContent.includes('under way')");
+await page.settle(); // what is drawn is drawn behind what is written
 const text = (selector) => page.run(`document.querySelector(${JSON.stringify(selector)})?.textContent ?? null`);
 const card = await text("#files");
 for (const [sentence, want] of [

@@ -18,6 +18,7 @@ async function test(sentence, body) {
 	}
 }
 
+const that = (condition, what) => { if (!condition) throw new Error(what); };
 const browser = await launch();
 const page = await browser.new_page();
 await page.size(1440, 900);
@@ -30,8 +31,10 @@ await test("a run that is under way has a line on the page", async () => {
 });
 await test("it tells steps of those that are expected, and when it should end", async () => {
 	await page.until(`/\\d+ of \\d+ steps/.test(${line}?.textContent) && /in about|later than expected/.test(${line}?.textContent)`);
-	const before = await page.run(`Number(${line}.querySelector("[role=progressbar]").getAttribute("aria-valuenow"))`);
-	await page.until(`Number(${line}?.querySelector("[role=progressbar]").getAttribute("aria-valuenow")) > ${before}`);
+	const done = `Number(${line}?.querySelector("[role=progressbar]")?.getAttribute("aria-valuenow") ?? NaN)`;
+	const before = await page.run(done);
+	that(Number.isFinite(before), "its line has a bar");
+	await page.until(`${done} > ${before}`);
 });
 await test("when it is stored the line goes, and the grid is another", async () => {
 	const before = await page.run(cite);
