@@ -139,8 +139,8 @@ static void tell_nothing(const struct session *s, const char *command)
 				   ? command_find(&a, command, cwd, getenv("PATH"), &missing)
 				   : NULL;
 	if (path && program_unreachable(why, sizeof why, path))
-		(void)fprintf(stderr, "warn  capture %s: nothing could be watched: %s\n",
-			      s->output, why);
+		(void)fprintf(stderr, "warn  capture %s: nothing could be watched: %s\n", s->output,
+			      why);
 	else
 		(void)fprintf(stderr,
 			      "warn  capture %s: no process of the command could be watched; is "

@@ -16,7 +16,8 @@
 #include "lib/opt.h"
 #include "schema/codec.h"
 
-/* ---- formats -------------------------------------------------------------------------------------
+/* ---- formats
+ * -------------------------------------------------------------------------------------
  */
 
 static const struct trace_reader *const readers[] = { &nsys_reader, &kineto_reader, &rocprof_reader,
@@ -35,7 +36,8 @@ static const struct {
 static size_t io_format(const char *format)
 {
 	size_t i = 0;
-	while (i < sizeof io_formats / sizeof *io_formats && strcmp(format, io_formats[i].name) != 0)
+	while (i < sizeof io_formats / sizeof *io_formats &&
+	       strcmp(format, io_formats[i].name) != 0)
 		i++;
 	return i;
 }
@@ -177,7 +179,8 @@ static int misplaced(const char *format, const struct options *o, struct err *er
 			return err_set(err, -EINVAL, "--%s is for %s, not for %.60s", some[i].name,
 				       kinds[some[i].kind], format);
 	if (o->io.capture && o->dry)
-		return err_set(err, -EINVAL, "--capture writes, and --dry-run does not: one of them");
+		return err_set(err, -EINVAL,
+			       "--capture writes, and --dry-run does not: one of them");
 	return 0;
 }
 
@@ -209,8 +212,8 @@ static int read_all(const char *format, const char *const *paths, size_t n, stru
 	return err_set(err, -EINVAL, "there is no format \"%.60s\" to import: " FORMATS, format);
 }
 
-/* One object for each log. What could be read of a damaged one is printed, and the call fails all the
- * same. */
+/* One object for each log. What could be read of a damaged one is printed, and the call fails all
+ * the same. */
 static int print_totals(const char *format, const char *const *paths, size_t n, struct err *err)
 {
 	struct err first = { 0 };
@@ -275,19 +278,25 @@ static const char synopsis[] = "[OPTIONS] nsys|kineto|rocprof|xplane FILE...\n"
 static const char about[] =
 	"Stores results that were measured elsewhere: all of a call, or nothing. Importing the\n"
 	"same again stores nothing new.\n\n"
-	"nsys, kineto, rocprof, xplane: traces of devices (SQLite exports of Nsight Systems; JSON of\n"
-	"PyTorch; rocprofv3 and rpd; XLA on GPU and TPU), also compressed with gzip or zstd: a record\n"
-	"each. The region is the ranges roimeter:roi less roimeter:exclude, or what --range names.\n"
-	"darshan, recorder: logs of Darshan 3.0 to 3.5, traces of Recorder 2.3 to 3.0 (folders): what\n"
+	"nsys, kineto, rocprof, xplane: traces of devices (SQLite exports of Nsight Systems; JSON "
+	"of\n"
+	"PyTorch; rocprofv3 and rpd; XLA on GPU and TPU), also compressed with gzip or zstd: a "
+	"record\n"
+	"each. The region is the ranges roimeter:roi less roimeter:exclude, or what --range "
+	"names.\n"
+	"darshan, recorder: logs of Darshan 3.0 to 3.5, traces of Recorder 2.3 to 3.0 (folders): "
+	"what\n"
 	"an application did to its files, a record each.\n"
 	"hpcperf: region logs (hpcperf-roi-log 2), run records, published tables, case tables and\n"
-	"conformance files of HPC-Performance-AI; files may be folders; what a file is, its content\n"
+	"conformance files of HPC-Performance-AI; files may be folders; what a file is, its "
+	"content\n"
 	"tells.\n"
 	"roimeter: what \"roimeter export\" wrote, or \"roimeter conformance --output\".";
 static const char examples[] =
 	"Examples:\n"
 	"  roimeter import kineto trace.json.gz --range 'ProfilerStep#*' --dry-run\n"
-	"  roimeter import nsys report.sqlite --app heat --case n128 --platform nvidia-h100.cuda13.0\n"
+	"  roimeter import nsys report.sqlite --app heat --case n128 --platform "
+	"nvidia-h100.cuda13.0\n"
 	"  roimeter import darshan app.darshan --dry-run --format json\n"
 	"  roimeter import recorder recorder-logs/ --capture calls/\n"
 	"  roimeter import hpcperf published/\n"

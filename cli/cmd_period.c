@@ -22,7 +22,8 @@ struct wish {
 	double from_s, to_s;
 };
 
-static int read_run(struct report_period_input *in, const char *name, const struct wish *w, struct err *err)
+static int read_run(struct report_period_input *in, const char *name, const struct wish *w,
+		    struct err *err)
 {
 	struct store *s = NULL;
 	char *id = NULL;

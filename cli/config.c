@@ -97,8 +97,8 @@ void config_done(struct config *c)
 	*c = (struct config){ .db = NULL };
 }
 
-/* What the table can't say. Two defaults can't be; one launcher that is named twice in a row of files
- * can. */
+/* What the table can't say. Two defaults can't be; one launcher that is named twice in a row of
+ * files can. */
 static int check(const struct config *c, const char *file, struct err *err)
 {
 	const struct config_launcher *l = c->launchers.items, *first = NULL;

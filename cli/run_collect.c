@@ -99,12 +99,13 @@ int run_collect_check_names(const char *where, const char *const *names, size_t 
 			       where);
 	for (size_t i = 0; i < n; i++) {
 		if (n > 1 && strcmp(names[i], "none") == 0)
-			return err_set(err, -EINVAL, "%s: none stands alone; leave it or the others out",
-				       where);
+			return err_set(err, -EINVAL,
+				       "%s: none stands alone; leave it or the others out", where);
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(names[i], names[j]) == 0)
-				return err_set(err, -EINVAL, "%s: %s stands there twice; once is enough",
-					       where, names[i]);
+				return err_set(err, -EINVAL,
+					       "%s: %s stands there twice; once is enough", where,
+					       names[i]);
 	}
 	return 0;
 }

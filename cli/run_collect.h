@@ -11,13 +11,13 @@ struct run_collect {
 	struct collector_lib *items;
 	size_t n;
 	struct collector_lib along; /* io, where a device's collector is there, too; else empty */
-	bool automatic;            /* all of them were chosen by auto, none was named */
-	const char *reason;        /* why there are none */
-	const char *range_library; /* for regions that are ranges (run/ranges.h), or NULL */
+	bool automatic;             /* all of them were chosen by auto, none was named */
+	const char *reason;         /* why there are none */
+	const char *range_library;  /* for regions that are ranges (run/ranges.h), or NULL */
 };
 
-/* Whether these may stand together; where is "--collect" or the like, for the sentence. -EINVAL: there
- * is none, one stands twice, or none stands beside another. */
+/* Whether these may stand together; where is "--collect" or the like, for the sentence. -EINVAL:
+ * there is none, one stands twice, or none stands beside another. */
 int run_collect_check_names(const char *where, const char *const *names, size_t n, struct err *err);
 
 /* The call's, else the configuration's. -ENOENT, -EINVAL: one is not there, or can't work here;

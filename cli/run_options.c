@@ -58,7 +58,8 @@ static int parse(struct run_options *o, int argc, char **argv, int *ret_first, s
 		  "and keep every call about files that io sees, in DIR/APP/CASE" },
 		{ "capture-time", OPT_TEXT, &o->capture_time, "NS",
 		  "round its times to NS nanoseconds; none leaves them out" },
-		{ "no-profile", OPT_FLAG, &o->no_profile, NULL, "no profiled execution (default: under auto, what works here)" },
+		{ "no-profile", OPT_FLAG, &o->no_profile, NULL,
+		  "no profiled execution (default: under auto, what works here)" },
 		{ "dry-run", OPT_FLAG, &o->dry_run, NULL,
 		  "print what would run, and start nothing" },
 		{ "resume", OPT_FLAG, &o->resume, NULL,
@@ -100,8 +101,7 @@ static int parse(struct run_options *o, int argc, char **argv, int *ret_first, s
 static bool is_step(const char *text)
 {
 	size_t n = strspn(text, "0123456789");
-	return strcmp(text, "none") == 0 ||
-	       (n && n <= 12 && !text[n] && text[strspn(text, "0")]);
+	return strcmp(text, "none") == 0 || (n && n <= 12 && !text[n] && text[strspn(text, "0")]);
 }
 
 static int check_words(const struct run_options *o, struct err *err)
@@ -111,8 +111,9 @@ static int check_words(const struct run_options *o, struct err *err)
 			       o->order);
 	if (o->format && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0)
 		return err_set(err, -EINVAL, "--format %s: expected text or json", o->format);
-	int rc = o->collect.n ? run_collect_check_names("--collect", o->collect.items, o->collect.n, err)
-			      : 0;
+	int rc = o->collect.n
+			 ? run_collect_check_names("--collect", o->collect.items, o->collect.n, err)
+			 : 0;
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < o->collect.n; i++)

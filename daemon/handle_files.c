@@ -16,8 +16,8 @@
 #include "report/capture.h"
 #include "report/period.h"
 
-#define FILES_MAX 4096                     /* that are looked at */
-#define BYTES_MAX ((size_t)64 << 20)       /* of them together */
+#define FILES_MAX 4096               /* that are looked at */
+#define BYTES_MAX ((size_t)64 << 20) /* of them together */
 
 static int get(const struct call *c, struct record *rec, struct err *err)
 {
@@ -32,10 +32,10 @@ static json_t *text_or_null(const char *text)
 
 /* ---- the capture -------------------------------------------------------------------------------
  *
- * Records come from agents, too, so the folder that one names is not to be trusted: only plain files
- * of captures in it are opened, no more of them than there is room for, and what they tell is only
- * passed on where it is the capture that the record was made with. Errors of the system are not:
- * they would tell what else there is. */
+ * Records come from agents, too, so the folder that one names is not to be trusted: only plain
+ * files of captures in it are opened, no more of them than there is room for, and what they tell is
+ * only passed on where it is the capture that the record was made with. Errors of the system are
+ * not: they would tell what else there is. */
 
 static bool ends_with(const char *name, size_t n, const char *end)
 {
@@ -63,8 +63,7 @@ static const char *fault_within(DIR *d, double *ret_bytes)
 		bool open;
 		if (!is_ours(e->d_name, &open))
 			continue;
-		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-		    !S_ISREG(st.st_mode))
+		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			return "something in the folder is no plain file";
 		all += (double)st.st_size;
 		*ret_bytes += open ? 0 : (double)st.st_size;

@@ -30,7 +30,8 @@ static const struct route_param context_params[] = {
 };
 static const struct route_param period_params[] = {
 	{ "direction", PARAM_NAME, "read, write, or both where it is not given" },
-	{ "source", PARAM_NAME, "series of the run: the first it has of " REPORT_PERIOD_SOURCES_TEXT },
+	{ "source", PARAM_NAME,
+	  "series of the run: the first it has of " REPORT_PERIOD_SOURCES_TEXT },
 };
 static const struct route_param ledger_params[] = {
 	{ "agent", PARAM_NAME, "only this agent" },
@@ -67,8 +68,8 @@ const struct route routes[] = {
 	{ "GET", V1 "runs/{id}/io", "what a run did to its files; as CSV, a line each",
 	  MEDIA_JSON | MEDIA_CSV, ON_READER, false, true, handle_run_io, NULL, 0 },
 	{ "GET", V1 "runs/{id}/capture",
-	  "what is in the capture of a run, where the daemon can read it; else why not",
-	  MEDIA_JSON, ON_READER, false, false, handle_run_capture, NULL, 0 },
+	  "what is in the capture of a run, where the daemon can read it; else why not", MEDIA_JSON,
+	  ON_READER, false, false, handle_run_capture, NULL, 0 },
 	{ "GET", V1 "runs/{id}/period",
 	  "the phases of a run's I/O and their period, or that there is none", MEDIA_JSON,
 	  ON_READER, false, true, handle_run_period, PARAMS(period_params) },

@@ -126,10 +126,11 @@ static bool is_version(const char *text)
 
 static int no_log(struct darshan_log *log, struct err *err)
 {
-	return err_set(err, -EINVAL,
-		       "%s is no Darshan log: it does not begin with a format version and Darshan's "
-		       "number",
-		       log->path);
+	return err_set(
+		err, -EINVAL,
+		"%s is no Darshan log: it does not begin with a format version and Darshan's "
+		"number",
+		log->path);
 }
 
 static int read_version(struct darshan_log *log, const struct layout **ret, struct err *err)
@@ -149,11 +150,12 @@ static int read_version(struct darshan_log *log, const struct layout **ret, stru
 	log->big = log->swapped == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 	*ret = layout_of(log->version);
 	if (!*ret)
-		return err_set(err, -EINVAL,
-			       "%s: a Darshan log of format %s, which is not read here (3.00, 3.10, "
-			       "3.20, 3.21 and 3.41 are); convert it with darshan-convert of its own "
-			       "release",
-			       log->path, log->version);
+		return err_set(
+			err, -EINVAL,
+			"%s: a Darshan log of format %s, which is not read here (3.00, 3.10, "
+			"3.20, 3.21 and 3.41 are); convert it with darshan-convert of its own "
+			"release",
+			log->path, log->version);
 	if (b[16] > DARSHAN_PLAIN)
 		return err_set(err, -EINVAL,
 			       "%s: the Darshan log is packed in a way that is not known (%u)",
@@ -164,7 +166,8 @@ static int read_version(struct darshan_log *log, const struct layout **ret, stru
 
 static struct darshan_region region_at(const struct darshan_log *log, const unsigned char *b)
 {
-	return (struct darshan_region){ .at = darshan_u64(log, b), .bytes = darshan_u64(log, b + 8) };
+	return (struct darshan_region){ .at = darshan_u64(log, b),
+					.bytes = darshan_u64(log, b + 8) };
 }
 
 static int read_map(struct darshan_log *log, const struct layout *l, struct err *err)
@@ -229,8 +232,8 @@ static int read_mounts(struct darshan_log *log, char *text)
 	return 0;
 }
 
-static int take_job(struct darshan_log *log, const struct layout *l, const unsigned char *b, size_t n,
-		    struct err *err)
+static int take_job(struct darshan_log *log, const struct layout *l, const unsigned char *b,
+		    size_t n, struct err *err)
 {
 	struct darshan_job *job = &log->job;
 	size_t fixed = l->has_ns ? 56 : 40;
@@ -250,8 +253,8 @@ static int take_job(struct darshan_log *log, const struct layout *l, const unsig
 	job->id = (int64_t)words[l->has_ns ? 6 : 4];
 	if (job->ranks < 1 || job->ranks > RANKS_MAX)
 		return err_set(err, -EINVAL,
-			       "%s: the Darshan log's job has %lld processes: it is damaged", log->path,
-			       (long long)job->ranks);
+			       "%s: the Darshan log's job has %lld processes: it is damaged",
+			       log->path, (long long)job->ranks);
 	const char *text = (const char *)b + fixed;
 	job->metadata = arena_strndup(&log->arena, text, strnlen(text, METADATA_BYTES));
 	text += METADATA_BYTES;
@@ -263,8 +266,9 @@ static int take_job(struct darshan_log *log, const struct layout *l, const unsig
 	if (newline)
 		*newline = '\0';
 	job->command = command;
-	return read_mounts(log, newline ? newline + 1 : NULL) ? err_set(err, -ENOMEM, "out of memory")
-							      : 0;
+	return read_mounts(log, newline ? newline + 1 : NULL)
+		       ? err_set(err, -ENOMEM, "out of memory")
+		       : 0;
 }
 
 static int read_job(struct darshan_log *log, const struct layout *l, struct err *err)
@@ -272,10 +276,11 @@ static int read_job(struct darshan_log *log, const struct layout *l, struct err 
 	struct darshan_region region = job_region(log, l);
 	struct darshan_stream *s;
 	if (!region.bytes)
-		return err_set(err, -EINVAL,
-			       "%s: the Darshan log is cut: it ends behind its header, before its job; "
-			       "copy the file again",
-			       log->path);
+		return err_set(
+			err, -EINVAL,
+			"%s: the Darshan log is cut: it ends behind its header, before its job; "
+			"copy the file again",
+			log->path);
 	unsigned char *b = malloc(JOB_TEXT_MAX);
 	if (!b)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -360,7 +365,8 @@ const char *darshan_runtime(struct darshan_log *log)
 	for (const char *line = log->job.metadata; line && *line;) {
 		size_t n = strcspn(line, "\n");
 		if (strncmp(line, key, sizeof key - 1) == 0)
-			return arena_strndup(&log->arena, line + sizeof key - 1, n - (sizeof key - 1));
+			return arena_strndup(&log->arena, line + sizeof key - 1,
+					     n - (sizeof key - 1));
 		line += n + (line[n] == '\n');
 	}
 	return NULL;

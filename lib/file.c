@@ -23,8 +23,10 @@ int file_read_fd(struct buf *b, int fd, const char *path, struct err *err)
 		if (n == 0)
 			return 0;
 		if (b->max && b->len + (size_t)n > b->max)
-			return err_set(err, -EFBIG, "%s is larger than %zu bytes, the limit for this kind of file",
-				       path, b->max);
+			return err_set(
+				err, -EFBIG,
+				"%s is larger than %zu bytes, the limit for this kind of file",
+				path, b->max);
 		buf_put(b, chunk, (size_t)n);
 		if (b->failed)
 			return err_set(err, -ENOMEM, "read %s: out of memory", path);

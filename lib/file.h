@@ -18,8 +18,8 @@ int file_read(struct buf *b, const char *path, struct err *err);
 int file_read_fd(struct buf *b, int fd, const char *path, struct err *err);
 
 /* n bytes into the caller's memory: from where the descriptor stands, or from the byte `at`, which
- * leaves it standing. Goes on after interruptions and short reads. How many there were, fewer than n
- * only at the end; or a negative errno, and what is in memory then is not told. */
+ * leaves it standing. Goes on after interruptions and short reads. How many there were, fewer than
+ * n only at the end; or a negative errno, and what is in memory then is not told. */
 ssize_t file_fill(int fd, void *to, size_t n);
 ssize_t file_fill_at(int fd, void *to, size_t n, uint64_t at);
 

@@ -11,7 +11,7 @@
 #include "lib/version.h"
 
 #define OPTS_MAX 48
-#define OPT_CODE 1000 /* past every character */
+#define OPT_CODE 1000       /* past every character */
 #define NAME_MAX_LETTERS 32 /* longer ones are not asked for by mistake */
 
 static void print_help(const struct opt_table *t)
@@ -56,8 +56,8 @@ static int list_split(const struct opt *o, char *text, struct err *err)
 {
 	size_t n = strlen(text);
 	if (!n || text[0] == ',' || text[n - 1] == ',' || strstr(text, ",,"))
-		return err_set(err, -EINVAL, "--%s \"%s\": a word is empty; expected %s: %s", o->name,
-			       text, o->arg, o->help);
+		return err_set(err, -EINVAL, "--%s \"%s\": a word is empty; expected %s: %s",
+			       o->name, text, o->arg, o->help);
 	int rc = 0;
 	while (!rc && text) {
 		char *next = strchr(text, ',');
@@ -137,9 +137,10 @@ static int no_such(const struct opt_table *t, const char *told, struct err *err)
 		}
 	}
 	if (!nearest)
-		return err_set(err, -EINVAL, "there is no option %s; see %s --help", told, t->command);
-	return err_set(err, -EINVAL, "there is no option %s, but --%s; see %s --help", told, nearest,
-		       t->command);
+		return err_set(err, -EINVAL, "there is no option %s; see %s --help", told,
+			       t->command);
+	return err_set(err, -EINVAL, "there is no option %s, but --%s; see %s --help", told,
+		       nearest, t->command);
 }
 
 static int no_value(const struct opt_table *t, const char *told, int code, struct err *err)
@@ -147,8 +148,8 @@ static int no_value(const struct opt_table *t, const char *told, int code, struc
 	if (code < OPT_CODE || code >= OPT_CODE + (int)t->n)
 		return err_set(err, -EINVAL, "%s needs a value; see %s --help", told, t->command);
 	const struct opt *o = &t->opts[code - OPT_CODE];
-	return err_set(err, -EINVAL, "%s needs a value, %s: %s; see %s --help", told, o->arg, o->help,
-		       t->command);
+	return err_set(err, -EINVAL, "%s needs a value, %s: %s; see %s --help", told, o->arg,
+		       o->help, t->command);
 }
 
 int opt_parse(const struct opt_table *t, int argc, char **argv, int *ret_first, struct err *err)

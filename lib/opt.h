@@ -11,10 +11,10 @@
 /* What the process answers; see the contract. */
 enum exit_code {
 	EXIT_GOOD = 0,
-	EXIT_BAD = 1,          /* done, and the answer is bad */
-	EXIT_WRONG = 2,        /* the call or a file is wrong */
-	EXIT_UNREACHABLE = 3,  /* daemon or agent can't be reached */
-	EXIT_NOTHING = 4,      /* done, but nothing can be said */
+	EXIT_BAD = 1,         /* done, and the answer is bad */
+	EXIT_WRONG = 2,       /* the call or a file is wrong */
+	EXIT_UNREACHABLE = 3, /* daemon or agent can't be reached */
+	EXIT_NOTHING = 4,     /* done, but nothing can be said */
 };
 
 enum opt_type {
@@ -22,7 +22,8 @@ enum opt_type {
 	OPT_TEXT,   /* const char ** */
 	OPT_COUNT,  /* long *, 0 or more */
 	OPT_NUMBER, /* double *, above 0 */
-	OPT_LIST,   /* struct opt_list *; may be given several times, and with commas; no word is empty */
+	OPT_LIST,   /* struct opt_list *; may be given several times, and with commas; no word is
+		       empty */
 	OPT_EACH,   /* the same, but commas are part of the text */
 };
 

@@ -52,8 +52,8 @@ static bool has(const struct record_body *r, const char *source, bool *ret_all_r
 	return false;
 }
 
-static int add_bins(struct report_period_input *in, enum flow_direction d, const struct io_series *s,
-		    const struct nums *bins, size_t *unknown)
+static int add_bins(struct report_period_input *in, enum flow_direction d,
+		    const struct io_series *s, const struct nums *bins, size_t *unknown)
 {
 	for (size_t i = 0; i < bins->n; i++) {
 		double begin = s->begin_s + (double)i * s->bin_s;
@@ -69,8 +69,8 @@ static int add_bins(struct report_period_input *in, enum flow_direction d, const
 	return 0;
 }
 
-int report_period_series(struct report_period_input *in, const struct record_body *r, const char *wanted,
-		       struct err *err)
+int report_period_series(struct report_period_input *in, const struct record_body *r,
+			 const char *wanted, struct err *err)
 {
 	bool all_ranks = true;
 	const char *source = wanted;
@@ -122,9 +122,8 @@ static void clip(struct period_piece *p, double from_s, double to_s)
 	p->end_s = end;
 }
 
-static int ask(const struct report_period_input *in,
-	       const struct report_period_question *q, bool reads, bool writes,
-	       struct period *ret, struct err *err)
+static int ask(const struct report_period_input *in, const struct report_period_question *q,
+	       bool reads, bool writes, struct period *ret, struct err *err)
 {
 	size_t n = 0;
 	const struct flow *f = &in->flow;
@@ -177,7 +176,8 @@ void report_period_done(struct report_period *p)
 	period_done(&p->alone[1]);
 }
 
-/* ---- JSON -------- -------------------------------------------------------------------------------
+/* ---- JSON --------
+ * -------------------------------------------------------------------------------
  */
 
 static json_t *number(double x)

@@ -12,13 +12,13 @@
 
 /* The series that a run may have, in the order in which one is taken where none is asked for.
  * FIRST and NEXT get a name each. */
-#define REPORT_PERIOD_SOURCES(FIRST, NEXT) \
+#define REPORT_PERIOD_SOURCES(FIRST, NEXT)                                                         \
 	FIRST("program") NEXT("posix") NEXT("mpiio") NEXT("stdio") NEXT("aio") NEXT("uring")
 
 /* All of them, for a line of help. */
 #define REPORT_PERIOD_NAME(name) name
 #define REPORT_PERIOD_COMMA_NAME(name) ", " name
-#define REPORT_PERIOD_SOURCES_TEXT \
+#define REPORT_PERIOD_SOURCES_TEXT                                                                 \
 	REPORT_PERIOD_SOURCES(REPORT_PERIOD_NAME, REPORT_PERIOD_COMMA_NAME)
 
 /* Whether these may be asked for; source may be NULL. -EINVAL, and the sentence says what may. */

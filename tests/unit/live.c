@@ -1,6 +1,6 @@
-/* What live collectors share, in real processes that are killed, find no room, or have many threads:
- * the picture on the disk is always whole, and is what had been told by some moment. How they end by
- * themselves is in live_ends.c. */
+/* What live collectors share, in real processes that are killed, find no room, or have many
+ * threads: the picture on the disk is always whole, and is what had been told by some moment. How
+ * they end by themselves is in live_ends.c. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

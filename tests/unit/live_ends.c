@@ -1,5 +1,5 @@
-/* What live collectors share, in real processes that end in odd ways, or fork: the picture is complete
- * where the process could still write it, and a child leaves its parent's alone. */
+/* What live collectors share, in real processes that end in odd ways, or fork: the picture is
+ * complete where the process could still write it, and a child leaves its parent's alone. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -234,7 +234,8 @@ static void a_forked_child_that_starts_has_its_own_picture(void **state)
 	(void)state;
 	NOT_UNDER_TSAN("no threads in a forked child");
 #ifdef __SANITIZE_ADDRESS__
-	(void)puts("# gcc's ASan leaves its allocator locked in a child that is forked while a thread allocates");
+	(void)puts("# gcc's ASan leaves its allocator locked in a child that is forked while a "
+		   "thread allocates");
 	skip();
 #endif
 	assert_int_equal(await(launch(child_starts_anew)), 0);

@@ -22,7 +22,8 @@
 
 #define OPS 2000000
 #define MOVES COPY_H2D
-#define PATIENCE_S 120 /* a slow machine with a sanitizer; a process that waits for ever is found */
+#define PATIENCE_S 120 /* a slow machine with a sanitizer; a process that waits for ever is found  \
+			*/
 
 /* Outlives whoever writes it. */
 struct told {

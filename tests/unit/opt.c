@@ -46,8 +46,9 @@ static void options_are_taken_and_the_rest_is_left(void **state)
 	(void)state;
 	int first = 0;
 	struct err err;
-	assert_int_equal(parse(&first, &err, 9, "--flag", "--text=x", "--count", "3", "--number", "1.5",
-			       "--list", "a,b", "rest"), 0);
+	assert_int_equal(parse(&first, &err, 9, "--flag", "--text=x", "--count", "3", "--number",
+			       "1.5", "--list", "a,b", "rest"),
+			 0);
 	assert_true(flag);
 	assert_string_equal(text, "x");
 	assert_int_equal(count, 3);
@@ -78,9 +79,12 @@ static void wrong_calls_name_the_option(void **state)
 	assert_string_equal(err.text, "there is no option --nothing; see t --help");
 	assert_int_equal(parse(&first, &err, 1, "--lust=a"), -EINVAL);
 	assert_string_equal(err.text, "there is no option --lust=a, but --list; see t --help");
-	assert_int_equal(parse(&first, &err, 1, "--numbr"), -EINVAL); /* and none for --numb, which is --number */
+	assert_int_equal(parse(&first, &err, 1, "--numbr"),
+			 -EINVAL); /* and none for --numb, which is --number */
 	assert_non_null(strstr(err.text, ", but --number; "));
-	assert_int_equal(parse(&first, &err, 1, "--aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), -EINVAL);
+	assert_int_equal(
+		parse(&first, &err, 1, "--aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
+		-EINVAL);
 	assert_int_equal(parse(&first, &err, 1, "-x"), -EINVAL);
 	assert_non_null(strstr(err.text, "-x"));
 	assert_int_equal(parse(&first, &err, 1, "--text"), -EINVAL);
