@@ -15,6 +15,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -330,15 +331,26 @@ static void probe_say(const struct probe_backend *b, const struct probe_options 
 	probe_put_out();
 }
 
+/* Time for a collector to write down what it has. Counted in naps, each as long as it should be: a
+ * machine that was away, or busy with others, for a while was so for the collector, too. */
+static void probe_nap(double s)
+{
+	for (; s > 0; s -= 0.1) {
+		struct timespec left;
+		left.tv_sec = 0;
+		left.tv_nsec = s < 0.1 ? (long)(1e9 * s) + 1 : 100000000;
+		while (nanosleep(&left, &left) && errno == EINTR) {
+		}
+	}
+}
+
 /* Never comes back. Everything that was launched has ended, so that "did" is exact. */
 static int probe_kill(const struct probe_backend *b, const struct probe_options *o,
 		      const struct probe_did *did)
 {
 	if (b->finish())
 		return 1;
-	double end_s = probe_now_s() + o->kill_wait_s;
-	for (double left_s; (left_s = end_s - probe_now_s()) > 0;)
-		usleep(left_s < 0.1 ? (useconds_t)(1e6 * left_s) + 1 : 100000);
+	probe_nap(o->kill_wait_s);
 	probe_say(b, o, did, o->kill_at, -1);
 	raise(SIGKILL);
 	return 1;
