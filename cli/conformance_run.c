@@ -42,7 +42,8 @@ static int find_probe(struct conformance_lab *lab, struct err *err)
 	if (!name && !lab->probe)
 		return err_set(
 			err, -EINVAL,
-			"--collector %s: there is no probe for it; name one with --probe FILE",
+			"--collector \"%s\": there is no probe for it as there is for none, cupti, "
+			"opencl, io; name one with --probe FILE",
 			lab->collector);
 	int folder = (int)(strrchr(lab->self, '/') - lab->self);
 	for (size_t i = 0; !lab->probe && i < sizeof beside / sizeof *beside; i++) {
