@@ -1,11 +1,15 @@
 /* Any bytes as the file of a capture. The first byte says how: 0 the file as it is; 2 as 1, of a
  * base (length of its part in two bytes) and then of a file that is stored as what differs from it;
- * else blocks, each type, stream, items, length (one byte, one, one, two) and payload, which get
- * the sums that a whole file has. What opens can be walked: calls that are counted are there, or it
- * is said why not. */
+ * 3 as 1, from a file, within so many KiB as the second byte says and one; else blocks, each type,
+ * stream, items, length (one byte, one, one, two) and payload, which get the sums that a whole file
+ * has. What opens can be walked: calls that are counted are there, or it is said why not. */
+#define _GNU_SOURCE
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "schema/iocap.h"
 #include "schema/iocap_alike.h"
@@ -80,6 +84,25 @@ static void look(const struct iocap *c)
 			}
 }
 
+static void within(const uint8_t *bytes, size_t n, size_t max)
+{
+	char path[64];
+	struct iocap *c = NULL;
+	struct err err = { "" };
+	int fd = memfd_create("capture", MFD_CLOEXEC);
+	if (fd < 0 || (n && write(fd, bytes, n) != (ssize_t)n))
+		abort();
+	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	if (iocap_open_within(&c, path, max, &err) == 0) {
+		walk(c);
+		look(c);
+		iocap_close(c);
+	} else if (!err.text[0]) {
+		abort();
+	}
+	(void)close(fd);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct iocap_bytes file = { 0 };
@@ -87,6 +110,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct err err = { "" };
 	if (!n)
 		return 0;
+	if (data[0] == 3 && n > 1) {
+		build(data + 2, n - 2, IOCAP_MAGIC, &file);
+		within(file.data, file.len, ((size_t)data[1] + 1) << 10);
+		iocap_bytes_done(&file);
+		return 0;
+	}
 	if (data[0] == 2)
 		build_alike(data + 1, n - 1, &file);
 	else if (data[0])
