@@ -99,7 +99,7 @@ void cupti_clock_refresh(void)
 	    compare(source == ON_REALTIME ? realtime_now : stamp_now, &o, &error) != 0)
 		return;
 	int64_t old = __atomic_exchange_n(&offset, o, __ATOMIC_RELAXED);
-	if (llabs(o - old) > JUMP_NS)
+	if (llabs(o - old) > JUMP_NS + error) /* large where each reading was interrupted */
 		live_note(
 			"the clock of the device's times was set while the program ran: operations "
 			"around that moment have wrong times");
