@@ -15,7 +15,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 BUILD, FOLDER, ROUNDS, SEED = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-# Between taking what has come back and the file's time; and as long as the thread that does so was off its processor.
+# Between taking what has come back and the file's time; and as long as the thread that does so was off its processor,
+# or the whole program stood still, which its tally of each 10 ms shows.
 MARGIN_NS = 700_000_000
 AMID = []  # rounds that were killed within a flush of the capture
 
@@ -24,9 +25,10 @@ class Tally:
     def __init__(self, path, put_off_ns):
         with open(path, "rb") as f:
             data = f.read()
-        self.margin_ns = MARGIN_NS + put_off_ns
         self.begun_writes, self.begun_reads, self.done_writes, n = struct.unpack_from("<4Q", data)
         self.at = [struct.unpack_from("<2Q", data, 32 + 16 * i) for i in range(n)]
+        still_ns = max((b[0] - a[0] for a, b in zip(self.at, self.at[1:])), default=0)
+        self.margin_ns = MARGIN_NS + put_off_ns + still_ns
 
     def done_by(self, real_ns):
         return max((done for at, done in self.at if at <= real_ns), default=0)
