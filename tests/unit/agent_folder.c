@@ -78,11 +78,11 @@ static size_t files(const char *folder)
 	return n;
 }
 
-/* Until this many frames of processes are there, or some seconds passed. */
+/* Until this many frames of processes are there, or a minute passed. */
 static size_t wait_for(struct world *w, size_t many)
 {
 	size_t n = 0;
-	for (int i = 0; i < 600; i++) {
+	for (int i = 0; i < 12000; i++) {
 		world_turn(w);
 		n = world_count(w, FRAME_PROCESS);
 		if (n >= many)
@@ -312,7 +312,7 @@ static void a_log_that_is_cut_while_it_is_followed_is_a_loss_with_a_sentence(voi
 	assert_int_equal(truncate(path, 100), 0);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	for (int i = 0; i < 200 && !losses(w); i++) {
+	for (int i = 0; i < 12000 && !losses(w); i++) {
 		world_turn(w);
 		(void)usleep(5000);
 	}
@@ -333,7 +333,7 @@ static void of_a_log_that_is_too_large_the_first_part_is_sent(void **state)
 	(void)snprintf(path, sizeof path, "%s/p4200000.roilog", w->logs);
 	assert_int_equal(truncate(path, (off_t)FOLLOW_MAX_BYTES + (1 << 20)), 0);
 	world_start(w);
-	for (int i = 0; i < 1000 && files(w->logs); i++) {
+	for (int i = 0; i < 12000 && files(w->logs); i++) {
 		world_turn(w);
 		(void)usleep(5000);
 	}
@@ -352,7 +352,7 @@ static void of_a_log_that_is_too_large_the_first_part_is_sent(void **state)
 /* It is told in a moment, and at most once a second. */
 static void expect_losses(struct world *w, uint64_t many)
 {
-	for (int i = 0; i < 600 && losses(w) < many; i++) {
+	for (int i = 0; i < 12000 && losses(w) < many; i++) {
 		world_turn(w);
 		(void)usleep(5000);
 	}
@@ -487,7 +487,7 @@ static void leave_picture(const char *folder, long pid, const char *exec)
 static size_t pictures(struct world *w, size_t many)
 {
 	size_t n = 0;
-	for (int i = 0; i < 600 && n < many; i++) {
+	for (int i = 0; i < 12000 && n < many; i++) {
 		world_turn(w);
 		n = world_count(w, FRAME_PICTURE);
 		(void)usleep(5000);
@@ -569,7 +569,7 @@ static void a_picture_of_another_users_run_is_a_loss(void **state)
 		core_announced(w->agent->core, "20260929T045201Z-0123abcd", 4711, w, agent_now()),
 		0);
 	bool may = leave_picture_of(uid, w->logs, 4200000, "profiled.opencl");
-	for (int i = 0; may && i < 200 && !losses(w); i++)
+	for (int i = 0; may && i < 12000 && !losses(w); i++)
 		world_turn(w);
 	for (size_t at = 0; outbox_each_loss(w->outbox, &at, &f);)
 		(void)snprintf(text, sizeof text, "%.*s", (int)f.as.loss.text.n, f.as.loss.text.p);

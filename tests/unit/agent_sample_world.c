@@ -579,6 +579,25 @@ static pid_t reader(int ask[2], int answer[2])
 	return pid;
 }
 
+/* Until it waits for us again; it has answered, and may not have come to that yet. */
+static void await_sleep(pid_t pid)
+{
+	char path[64], text[512] = "";
+	(void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+	for (int i = 0; i < 30000; i++) {
+		FILE *f = fopen(path, "r");
+		assert_non_null(f);
+		size_t n = fread(text, 1, sizeof text - 1, f);
+		(void)fclose(f);
+		text[n] = 0;
+		const char *end = strrchr(text, ')');
+		if (end && end[1] == ' ' && end[2] == 'S')
+			return;
+		(void)usleep(1000);
+	}
+	fail_msg("it does not sleep: %s", text);
+}
+
 /* Ten times a second: one that sleeps is not read, and is told as it is all the same. */
 static void one_that_has_not_run_is_as_it_was(void **state)
 {
@@ -596,6 +615,7 @@ static void one_that_has_not_run_is_as_it_was(void **state)
 	assert_int_equal(samples_add_process(s, &who, &p, NULL), 0);
 	assert_int_equal(write(ask[1], &c, 1), 1);
 	assert_int_equal(read(answer[0], &c, 1), 1);
+	await_sleep(pid);
 	unsigned unread = 0;
 	double read_bytes = 0;
 	for (int i = 0; i < 200; i++) {
@@ -616,6 +636,7 @@ static void one_that_has_not_run_is_as_it_was(void **state)
 		if (i % 4 == 2) {
 			assert_int_equal(write(ask[1], &c, 1), 1);
 			assert_int_equal(read(answer[0], &c, 1), 1);
+			await_sleep(pid);
 		}
 	}
 	assert_true(unread >= 60); /* of 200: more than half were awake or full */

@@ -275,7 +275,7 @@ static void full_body(void)
 	for (int i = 0; i < 7; i++)
 		launch(NULL);
 	CU(cuCtxSynchronize);
-	for (int i = 0; i < 1000 && __atomic_load_n(&got_count, __ATOMIC_ACQUIRE) < 2; i++)
+	for (int i = 0; i < 30000 && __atomic_load_n(&got_count, __ATOMIC_ACQUIRE) < 2; i++)
 		usleep(1000);
 	CHECK(got_count == 2 && records() == 6 && asked == 3);
 }

@@ -226,12 +226,17 @@ struct runner_side {
 	struct made made[4], *list[4];
 };
 
+/* What succeeds is not waited for: long, so that a busy machine is no silent agent. Those that look
+ * at how such a wait ends set it to a few seconds. */
+static double at_the_end_s = 30;
+
 static void meet(struct runner_side *r, struct agent *a, double patience_s)
 {
 	static const char *argv[] = { "true" };
-	const struct announce_options o = {
-		.socket = a->path, .server = SERVER, .patience_s = patience_s, .at_the_end_s = 3
-	};
+	const struct announce_options o = { .socket = a->path,
+					    .server = SERVER,
+					    .patience_s = patience_s,
+					    .at_the_end_s = at_the_end_s };
 	*r = (struct runner_side){ .suite = { .name = "local" } };
 	r->suite_case = (struct suite_case){
 		.app = "a", .name = "b", .command = { argv, 1 }, .region = "markers"
@@ -315,7 +320,7 @@ static void a_run_is_told_as_it_goes(void **state)
 {
 	struct agent *a = *state;
 	struct runner_side r;
-	meet(&r, a, 2);
+	meet(&r, a, 30);
 	assert_int_equal(begins(&r, "clean.0", NULL), 0);
 	assert_string_equal(told(a), "run startclean.0");
 	assert_int_equal(ended(&r, "clean.0", NULL), 0);
@@ -363,7 +368,7 @@ static void what_a_suite_declares_is_told_first(void **state)
 	struct err err = { .text = "" };
 	static struct suite_case one = { .app = "a", .name = "b" };
 	const struct suite suite = { .name = "local", .cases = &one, .n_cases = 1 };
-	meet(&r, a, 2);
+	meet(&r, a, 30);
 	assert_int_equal(announce_declare(r.announce, &suite, &err), 0);
 	assert_string_equal(told(a), "declare");
 	from_now_on(a, 0, REFUSE); /* no room: it goes with the first case, once */
@@ -390,7 +395,9 @@ static void a_conformance_result_is_told(void **state)
 	struct err err = { .text = "" };
 	struct conformance c;
 	conformance_clear(&c);
-	meet(&r, a, 2);
+	at_the_end_s = 5;
+	meet(&r, a, 30);
+	at_the_end_s = 30;
 	assert_int_equal(announce_conformance(r.announce, &c, &err), 0);
 	assert_string_equal(told(a), "result");
 	assert_int_equal(announce_kept(r.announce), 1);
@@ -407,6 +414,14 @@ static void a_conformance_result_is_told(void **state)
 	leave(&r);
 }
 
+/* After a failure nobody tries again for two seconds; unless the machine has taken these for
+ * itself. */
+static void not_yet(int rc, int64_t since_ns)
+{
+	if (link_now_ns() - since_ns < INT64_C(2000000000))
+		assert_int_equal(rc, -EAGAIN);
+}
+
 /* Each wait has an end, the next are rarer, and nothing is forgotten meanwhile. */
 static void an_agent_that_keeps_silent_costs_one_wait(void **state)
 {
@@ -418,10 +433,9 @@ static void an_agent_that_keeps_silent_costs_one_wait(void **state)
 	int64_t start = link_now_ns();
 	assert_int_equal(begins(&r, "clean.0", &err), -ETIMEDOUT);
 	assert_string_not_equal(err.text, "");
-	assert_int_equal(ended(&r, "clean.0", NULL), -EAGAIN);
-	assert_int_equal(begins(&r, "clean.1", NULL), -EAGAIN);
-	assert_int_equal(ended(&r, "clean.1", NULL), -EAGAIN);
-	assert_true(link_now_ns() - start < INT64_C(1500000000));
+	not_yet(ended(&r, "clean.0", NULL), start);
+	not_yet(begins(&r, "clean.1", NULL), start);
+	not_yet(ended(&r, "clean.1", NULL), start);
 	leave(&r);
 }
 
@@ -429,13 +443,14 @@ static void what_an_agent_was_deaf_to_goes_over_a_new_connection(void **state)
 {
 	struct agent *a = *state;
 	struct runner_side r;
-	meet(&r, a, 0.1);
+	meet(&r, a, 30);
 	assert_int_equal(begins(&r, "clean.0", NULL), 0);
 	agent_end(a);
+	int64_t since = link_now_ns();
 	assert_int_equal(ended(&r, "clean.0", NULL), -ECONNREFUSED);
 	a->told.text[0] = 0; /* nobody else is there */
 	agent_begin(a);
-	assert_int_equal(ended(&r, "clean.1", NULL), -EAGAIN); /* not yet tried again */
+	not_yet(ended(&r, "clean.1", NULL), since);
 	assert_int_equal(over(&r, NULL), 0);
 	assert_string_equal(told(a),
 			    "run startclean.0 log endclean.0 startclean.1 log endclean.1 over");
@@ -446,7 +461,7 @@ static void an_agent_that_is_started_anew_between_is_told_at_once(void **state)
 {
 	struct agent *a = *state;
 	struct runner_side r;
-	meet(&r, a, 2);
+	meet(&r, a, 30);
 	assert_int_equal(begins(&r, "clean.0", NULL), 0);
 	agent_end(a);
 	a->told.text[0] = 0; /* nobody else is there */
@@ -470,7 +485,7 @@ static void at_the_end_one_waits_for_an_agent_that_comes_back(void **state)
 	struct agent *a = *state;
 	struct runner_side r;
 	pthread_t thread;
-	meet(&r, a, 2);
+	meet(&r, a, 30);
 	agent_end(a);
 	assert_int_equal(pthread_create(&thread, NULL, come_back, a), 0);
 	assert_int_equal(over(&r, NULL), 0);
@@ -498,7 +513,7 @@ static void a_refusal_is_said_in_the_agents_words(void **state)
 	struct agent *a = *state;
 	struct runner_side r;
 	struct err err = { .text = "" };
-	meet(&r, a, 2);
+	meet(&r, a, 30);
 	from_now_on(a, 0, REFUSE);
 	assert_int_equal(over(&r, &err), -ENOSPC);
 	assert_non_null(strstr(err.text, "the spool is full"));
@@ -514,7 +529,7 @@ static void a_late_answer_is_not_taken_for_another(void **state)
 {
 	struct agent *a = *state;
 	struct runner_side r;
-	meet(&r, a, 0.2);
+	meet(&r, a, 1);
 	pthread_mutex_lock(&a->lock); /* the agent stands still */
 	assert_int_equal(begins(&r, "clean.0", NULL), -ETIMEDOUT);
 	a->seq = 40;
@@ -535,7 +550,7 @@ static void a_signal_ends_every_wait(void **state)
 	announce_cancel(r.announce, signal);
 	int64_t start = link_now_ns();
 	assert_int_equal(begins(&r, "clean.0", NULL), -EINTR);
-	assert_true(link_now_ns() - start < INT64_C(10000000000));
+	assert_true(link_now_ns() - start < INT64_C(25000000000));
 	(void)close(signal);
 	leave(&r);
 }
@@ -544,12 +559,12 @@ static void delivery_is_waited_for(void **state)
 {
 	struct agent *a = *state;
 	struct runner_side r;
-	meet(&r, a, 2);
+	meet(&r, a, 30);
 	assert_int_equal(over(&r, NULL), 0);
 	/* This agent answers only where its daemon's address has no slash at its end. */
 	assert_int_equal(announce_delivered(r.announce, 0.2, NULL), -ETIMEDOUT);
 	sends_to(a, SERVER);
-	assert_int_equal(announce_delivered(r.announce, 5, NULL), 0);
+	assert_int_equal(announce_delivered(r.announce, 60, NULL), 0);
 	leave(&r);
 }
 
@@ -557,7 +572,7 @@ static void an_interrupted_case_is_told_as_such(void **state)
 {
 	struct agent *a = *state;
 	struct runner_side r;
-	meet(&r, a, 2);
+	meet(&r, a, 30);
 	r.c.cut = true;
 	assert_int_equal(over(&r, NULL), 0);
 	assert_string_equal(told(a), "run over!");

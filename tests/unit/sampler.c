@@ -146,6 +146,13 @@ static int64_t real_ns(void)
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
+static int64_t steady_ns(void)
+{
+	struct timespec t;
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
 static struct sampler *start(const char *script, size_t n, const char *root)
 {
 	struct sampler *s = NULL;
@@ -190,7 +197,7 @@ static const struct device_state *await(struct sampler *s, int64_t from, double 
 {
 	for (int i = 0; i < 600; i++) {
 		const struct device_state *d = take(s, from);
-		if ((looks > 0 && d[0].samples >= looks) ||
+		if ((looks > 0 && d[0].samples >= looks && strcmp(d[0].status, "ok") == 0) ||
 		    (status && strcmp(d[0].status, status) == 0))
 			return d;
 		nap(50);
@@ -214,12 +221,17 @@ static void devices_are_looked_at_while_an_execution_runs(void **state)
 	assert_true(d[0].throttled_frac == 1);
 	assert_string_equal(d[0].throttle_reasons.items[0], "power_cap");
 	sampler_end(s);
-	/* What is of another execution is not of this one. */
-	from = real_ns();
-	sampler_begin(s, getpid(), "run");
-	d = take(s, from);
-	assert_string_equal(d[0].status, "too_short");
-	assert_true(d[0].samples == 0);
+	/* What is of another execution is not of this one; unless we are kept from asking until
+	 * there is a first look at this one. */
+	bool too_short = false;
+	for (int i = 0; i < 100 && !too_short; i++) {
+		from = real_ns();
+		sampler_begin(s, getpid(), "run");
+		d = take(s, from);
+		too_short = strcmp(d[0].status, "too_short") == 0;
+		assert_true(!too_short || d[0].samples == 0);
+	}
+	assert_true(too_short);
 	(void)await(s, from, 1, NULL);
 	sampler_cost(s, &cpu_s, &wakeups);
 	assert_true(cpu_s > 0 && wakeups > 0);
@@ -230,11 +242,11 @@ static void at_most_ten_looks_a_second(void **state)
 {
 	(void)state;
 	struct sampler *s = start("", 1, NULL);
-	int64_t from = real_ns();
+	int64_t from = real_ns(), begun = steady_ns();
 	sampler_begin(s, getpid(), "run");
 	const struct device_state *d = await(s, from, 5, NULL);
 	/* n looks take n - 1 periods; a late one is never caught up with. */
-	assert_true(d[0].span_s >= (d[0].samples - 1) * 0.1 - 0.01);
+	assert_true((double)(steady_ns() - begun) / 1e9 >= (d[0].samples - 1) * 0.1);
 	sampler_stop(s);
 }
 
