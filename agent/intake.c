@@ -439,6 +439,25 @@ static void closed(uv_handle_t *handle)
 	agent_handle_closed(a);
 }
 
+/* What was said before the end is heard: who said hello to us and left has nobody else for its log.
+ * At a socket that was passed to us it waits for the next life. */
+void intake_last(struct agent *a)
+{
+	struct intake *in = a->intake;
+	for (struct connection *c = in ? in->first : NULL, *next; c; c = next) {
+		next = c->next;
+		if (!read_some(c))
+			hang_up(c);
+	}
+	bool ours = in && in->handles && !in->passed;
+	for (unsigned i = 0; ours && i < CONNECTIONS && in->n < CONNECTIONS; i++) {
+		int fd = unixsock_accept(in->fd);
+		if (fd < 0)
+			break;
+		let_in(a, fd);
+	}
+}
+
 void intake_close(struct agent *a)
 {
 	struct intake *in = a->intake;

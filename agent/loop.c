@@ -23,6 +23,7 @@
 #define ORPHAN_NS (10 * SECOND)   /* a runner's keeper ends what is left within a second */
 #define SELF_NS (60 * SECOND)
 #define SAID_A_SECOND 20 /* losses, in the log */
+#define LAST_TURNS 64    /* at the end: it has an end, whatever there is to do */
 #define ROUNDS 64        /* of things to do, before others get their turn */
 
 static int64_t clock_ns(clockid_t clock)
@@ -488,6 +489,12 @@ static void last_words(struct agent *a)
 
 void agent_stop(struct agent *a)
 {
+	if (a->core && a->intake) {
+		intake_last(a);
+		/* A log in memory of a process that has ended is nowhere else. */
+		for (int i = 0; i < LAST_TURNS && do_all(a); i++)
+			continue;
+	}
 	a->stopping = true;
 	if (a->intake)
 		last_words(a);

@@ -423,6 +423,40 @@ static void a_conformance_result_is_passed_on(void **state)
 	close_world(w);
 }
 
+/* Sent, and not yet looked at when the agent is told to end. */
+static void what_waits_at_the_end_is_heard(void **state)
+{
+	struct world *w = open_world();
+	struct batch_out o = { .frames = 0 }, more = { .frames = 0 };
+	struct world_reader r = { .open = false };
+	struct frame f;
+	char text[64] = "";
+	(void)state;
+	int known = world_connect(w), fd = world_connect(w), pass = -1;
+	world_turn(w);
+	put_announce(&o, RUN);
+	put_process(&o, RUN, "b-1-1.0");
+	send_batch(known, &o);
+	(void)close(fd);
+	fd = world_connect(w);
+	put_process(&more, RUN, "b-2-2.0");
+	send_batch(fd, &more);
+	world_stop(w);
+	assert_true(unixsock_recv(known, text, sizeof text - 1, &pass) > 0);
+	assert_memory_equal(text, LOCAL_KEPT, strlen(LOCAL_KEPT));
+	assert_true(unixsock_recv(fd, text, sizeof text - 1, &pass) > 0);
+	assert_memory_equal(text, LOCAL_KEPT, strlen(LOCAL_KEPT));
+	(void)close(known);
+	(void)close(fd);
+	world_start(w);
+	assert_true(world_frame(w, &r, FRAME_PROCESS, &f));
+	assert_memory_equal(f.as.process.stream.p, "b-1-1.0", 7);
+	assert_true(world_frame(w, &r, FRAME_PROCESS, &f));
+	assert_memory_equal(f.as.process.stream.p, "b-2-2.0", 7);
+	batch_in_done(&r.in);
+	close_world(w);
+}
+
 /* In a child with another user, whose exit code is that of the answer. */
 #define NOT_HERE 9 /* no other user, or a folder on the way that lets none through */
 static int as_another(struct world *w, struct batch_out *o)
@@ -634,6 +668,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_batch_is_kept_when_it_is_durable_and_says_who_sent_it),
+		cmocka_unit_test(what_waits_at_the_end_is_heard),
 		cmocka_unit_test(each_batch_has_its_answer),
 		cmocka_unit_test(a_runner_that_vanishes_has_its_run_ended_as_interrupted),
 		cmocka_unit_test(delivery_is_told_when_the_daemon_has_it),
