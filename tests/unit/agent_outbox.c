@@ -394,12 +394,21 @@ static void put_until_killed(struct said *said, uint64_t seed, uint64_t from)
 	struct outbox *o = open_outbox(SPOOL * 64, 600);
 	if (!o)
 		_exit(1);
-	for (uint64_t n = from;; n++) {
+	for (uint64_t n = from; n < MOST - 1; n++) {
 		(void)put_number(o, n, below(&d, 120));
-		said->put = n;
+		__atomic_store_n(&said->put, n, __ATOMIC_RELEASE);
 		if (!below(&d, 20) && !outbox_sync(o, NULL, NULL))
 			said->synced = n;
 	}
+	(void)pause(); /* who kills it is late */
+}
+
+/* Until so many more are put, a minute at most, and some time: in the middle of one. */
+static void let_put(const struct said *said, uint64_t until, struct dice *d)
+{
+	for (int i = 0; i < 60000 && __atomic_load_n(&said->put, __ATOMIC_ACQUIRE) < until; i++)
+		(void)usleep(1000);
+	(void)usleep((useconds_t)below(d, 10000));
 }
 
 static void nothing_durable_is_lost_by_a_kill(void **state)
@@ -416,7 +425,7 @@ static void nothing_durable_is_lost_by_a_kill(void **state)
 		pid_t pid = fork();
 		if (!pid)
 			put_until_killed(said, round, from);
-		(void)usleep(1000 + (useconds_t)below(&d, 15000));
+		let_put(said, from + below(&d, 20) - 1, &d);
 		(void)kill(pid, SIGKILL);
 		int status;
 		(void)waitpid(pid, &status, 0);
