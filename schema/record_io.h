@@ -58,7 +58,7 @@
 
 /* Bytes over time: what was moved between begin_s + i * bin_s and the next, by the time of the calls. */
 #define IO_SERIES_FIELDS(F, B, L)                                                     \
-	F(txt, source, "", "program (depth 0 of all interfaces), posix, stdio, mpiio, device") \
+	F(txt, source, "", "program (depth 0 of all interfaces), posix, stdio, mpiio, aio, uring") \
 	F(num, rank, "", "null: all processes together")                              \
 	F(num, begin_s, "s", "of the first bin, after the start of the command")      \
 	F(num, bin_s, "s", "width of a bin")                                          \
