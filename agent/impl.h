@@ -76,6 +76,7 @@ struct agent {
 	uv_poll_t sampling; /* on a timerfd: samples are taken at aligned times */
 	int sampling_fd;
 	int64_t sampling_ns; /* when it fires, CLOCK_REALTIME */
+	bool started; /* all of it is open */
 	bool sampling_on, stopping;
 	bool was_quiet, was_busy; /* as the samplers were told */
 	char was_run[128], was_exec[128];

@@ -444,13 +444,12 @@ static void closed(uv_handle_t *handle)
 void intake_last(struct agent *a)
 {
 	struct intake *in = a->intake;
-	for (struct connection *c = in ? in->first : NULL, *next; c; c = next) {
+	for (struct connection *c = in->first, *next; c; c = next) {
 		next = c->next;
 		if (!read_some(c))
 			hang_up(c);
 	}
-	bool ours = in && in->handles && !in->passed;
-	for (unsigned i = 0; ours && i < CONNECTIONS && in->n < CONNECTIONS; i++) {
+	for (unsigned i = 0; !in->passed && i < CONNECTIONS && in->n < CONNECTIONS; i++) {
 		int fd = unixsock_accept(in->fd);
 		if (fd < 0)
 			break;

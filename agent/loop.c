@@ -390,6 +390,7 @@ static int start(struct agent *a, const struct agent_config *config,
 		rc = held_open(&a->held, a->config->spool, err);
 	if (rc)
 		return rc;
+	a->started = true;
 	node_put(a);
 	take_back(a, parts);
 	return 0;
@@ -475,8 +476,6 @@ static void own_closed(uv_handle_t *handle)
  * that wait for room stay in their logs, where the next life finds them. */
 static void last_words(struct agent *a)
 {
-	if (!a->core)
-		return;
 	for (size_t i = 0; i < FOLLOW_BUCKETS; i++)
 		for (struct follow *f = a->buckets[i]; f; f = f->next)
 			if (!f->folder && core_live(&f->core))
@@ -489,14 +488,14 @@ static void last_words(struct agent *a)
 
 void agent_stop(struct agent *a)
 {
-	if (a->core && a->intake) {
+	if (a->started) {
 		intake_last(a);
 		/* A log in memory of a process that has ended is nowhere else. */
 		for (int i = 0; i < LAST_TURNS && do_all(a); i++)
 			continue;
 	}
 	a->stopping = true;
-	if (a->intake)
+	if (a->started)
 		last_words(a);
 	intake_close(a);
 	follow_close_all(a);
