@@ -115,11 +115,16 @@ class Round:
                                                                       key=lambda f: f[0]))
 
 
+def wait_for_all(world):
+    """Those that were started may be on their way still; who marks where no agent listens is told to nobody."""
+    wait_until("the daemon answering", 60, world.answers)
+    for agent in world.agents:
+        wait_until(f"agent of {agent.socket} answering", 60, lambda a=agent: a.status() is not None)
+
+
 def settle(world, jobs):
     """Everything has arrived, and every run that can be closed is."""
-    wait_until("the daemon answering", 60, world.answers)
-    for agent in world.agents: # those that were started anew may be on their way still
-        wait_until(f"agent of {agent.socket} answering", 60, lambda a=agent: a.status() is not None)
+    wait_for_all(world)
     for job in jobs:
         if isinstance(job, Measured):
             job.hand_over()
@@ -237,7 +242,7 @@ def main():
     threading.excepthook = lambda a: (sys.__excepthook__(a.exc_type, a.exc_value, a.exc_traceback))
     world = World(o.folder, o.build, o.faketime)
     world.start()
-    wait_until("the daemon answering", 30, world.answers)
+    wait_for_all(world)
     checker = Checker(world)
     bad = 0
     try:
