@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,8 +183,13 @@ static void told(void)
 	MUST(clFinish(q));
 	cl_int rc = clGetEventProfilingInfo(e, CL_PROFILING_COMMAND_END, sizeof t, &t, NULL);
 	MUST(clGetCommandQueueInfo(q, CL_QUEUE_PROPERTIES, sizeof p, &p, NULL));
-	MUST(clGetEventInfo(e, CL_EVENT_REFERENCE_COUNT, sizeof n, &n, NULL));
-	printf("queue %llu, times %d, references %u\n", (unsigned long long)p, (int)rc, n);
+	/* The runtime lets go of its own reference when its thread comes to it. */
+	cl_uint least = UINT_MAX;
+	for (int i = 0; i < 50; i++, usleep(5000)) {
+		MUST(clGetEventInfo(e, CL_EVENT_REFERENCE_COUNT, sizeof n, &n, NULL));
+		least = n < least ? n : least;
+	}
+	printf("queue %llu, times %d, references %u\n", (unsigned long long)p, (int)rc, least);
 	MUST(clReleaseEvent(e));
 	MUST(clReleaseCommandQueue(q));
 	q = clCreateCommandQueueWithProperties(context, device, wish, &rc);
