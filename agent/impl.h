@@ -194,7 +194,7 @@ void folders_check(struct agent *a); /* now and then, for what no event tells */
 /* ---- intake.c ------------------------------------------------------------------------------- */
 
 int intake_open(struct agent *a, int listening, struct err *err);
-void intake_last(struct agent *a); /* what waits at the socket, before agent_stop */
+void intake_last(struct agent *a); /* what waits at the socket, before it is closed */
 void intake_close(struct agent *a);
 void intake_kept(struct agent *a, uint64_t seq); /* all that was put is durable, up to seq */
 void intake_delivered(struct agent *a, uint64_t seq);

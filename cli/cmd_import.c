@@ -16,9 +16,7 @@
 #include "lib/opt.h"
 #include "schema/codec.h"
 
-/* ---- formats
- * -------------------------------------------------------------------------------------
- */
+/* ---- formats ---- */
 
 static const struct trace_reader *const readers[] = { &nsys_reader, &kineto_reader, &rocprof_reader,
 						      &xplane_reader };

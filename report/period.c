@@ -176,9 +176,7 @@ void report_period_done(struct report_period *p)
 	period_done(&p->alone[1]);
 }
 
-/* ---- JSON --------
- * -------------------------------------------------------------------------------
- */
+/* ---- JSON ---- */
 
 static json_t *number(double x)
 {
